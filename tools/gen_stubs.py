@@ -39,6 +39,7 @@ def init_stub():
         "",
         "from . import _core as _core",
         "from . import dlpack as dlpack",
+        "from . import fft as fft",
         "from . import init as init",
         "from . import nn as nn",
         "from . import optim as optim",
@@ -151,6 +152,7 @@ def cross_entropy(
 def gemm(format: str, trans_a: bool, trans_b: bool, alpha: float, a: Any, b: Any, beta: float, c: Any) -> None: ...
 def stats() -> dict[str, int]: ...
 def reset_stats() -> None: ...
+def fft(format: str, kind: str, sign: int, scale: str, lengths: tuple[int, ...], x: Any, out: Any) -> None: ...
 def random_fill(
     what: str,
     place: tuple[int, int, int],

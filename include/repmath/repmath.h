@@ -6,6 +6,7 @@
 #include "core.h"
 #include "elementwise.h"
 #include "elementwise_rounded.h"
+#include "fft.h"
 #include "formulas.h"
 #include "losses.h"
 #include "nn.h"

@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dlpack, _dtypes, dlpack, init, nn, optim, random, rounding
+from . import _core, _dlpack, _dtypes, dlpack, fft, init, nn, optim, random, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
@@ -58,6 +58,7 @@ __all__ = [
     "dot",
     "einsum",
     "embedding_grad",
+    "fft",
     "get_include",
     "get_num_threads",
     "index_add",

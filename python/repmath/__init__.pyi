@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _core as _core
 from . import dlpack as dlpack
+from . import fft as fft
 from . import init as init
 from . import nn as nn
 from . import optim as optim

@@ -245,6 +245,9 @@ cdef extern from "repmath/repmath.h":
         int64_t samples, points
     rm_status rm_grid_terms(int format, const rm_grid_sample *grid, const void *coordinates, int64_t *at, double *weight,
                             double *slope) nogil
+    int RM_FFT_COMPLEX, RM_FFT_FROM_REAL, RM_FFT_TO_REAL, RM_FFT_SCALE_ONE, RM_FFT_SCALE_ROOT, RM_FFT_SCALE_N
+    rm_status rm_fft(int format, int kind, int sign, int scale, int rank, const int64_t *size, int transformed, const void *x,
+                     const ptrdiff_t *stride_x, void *out, const ptrdiff_t *stride_out) nogil
     rm_status rm_regression_loss(int loss, double p, int format, int reduction, int64_t n, const void *x, ptrdiff_t stride_x,
                                  const void *y, ptrdiff_t stride_y, void *out, ptrdiff_t stride_out) nogil
     rm_status rm_regression_loss_backward(int loss, double p, int format, int reduction, int64_t n, const void *g,

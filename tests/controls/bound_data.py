@@ -23,6 +23,7 @@ import tile_data
 from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
+from fft_library import transform
 from normalization_library import results
 from pooling_library import pool_of, strides
 from random_library import Random
@@ -684,3 +685,50 @@ def gathered(lib, rng):
 def average_of_halves(lib, rng):
     """Of binary64."""
     return np.concatenate([pool(lib, "f64", halves(n, side)[None, None]) for n in (5, 64, 500) for side in (1, -1)])
+
+
+def turned(rng, fmt, exponent=0):
+    """Eight complex numbers whose transform's real part at 3 is a hair from a midpoint: after five random elements two more, which count
+    -1 and an exact 1 there, take what is left in turn."""
+    dtype = dtype_of(fmt)
+    x = rng.uniform(-1, 1, (8, 2)).astype(dtype)
+    x[:, 0] *= 2.0**exponent
+    x[:, 1] = x[2] = x[4] = 0
+    x[0, 0] = number(rng, fmt)
+    with mpmath.workprec(400):
+        root = mpmath.sqrt(2) / 2
+        cosines = [1, -root, 0, root, -1, root, 0, -root]  # of 3 j eighths of a turn
+        value = sum((c * mpmath.mpf(float(v)) for c, v in zip(cosines, x[:, 0], strict=True)), mpmath.mpf(0))
+        quantum = mpmath.mpf(2) ** (mpmath.floor(mpmath.log(abs(value), 2)) - PRECISION[fmt])
+        rest = (2 * mpmath.floor(value / quantum / 2) + 1) * quantum - value
+        x[4, 0] = float(-rest)
+        rest += mpmath.mpf(float(x[4, 0]))
+        x[2, 1] = float(-rest)  # times i and e^(-3/2 pi i)
+    return x
+
+
+def transforms_of(lib, rng, fmt):
+    found = []
+    for exponent in (0, 0, 0, -3):
+        rows = np.array([turned(rng, fmt, exponent) for _ in range(1000)])
+        rows = rows.view(np.complex64 if fmt == "f32" else np.complex128)[..., 0]
+        found.append(transform(lib, rows, fmt, sizes=rows.shape, transformed=1).ravel())
+    return np.concatenate(found)
+
+
+def transforms(lib, rng):
+    return transforms_of(lib, rng, "f32")
+
+
+def transforms_in_two_parts(lib, rng):
+    return transforms_of(lib, rng, "f64")
+
+
+def small_transforms(lib, rng):
+    """Parts that are exactly 0, where the approximations have either sign and are far below the least number."""
+    found = []
+    for n in (5, 7, 11):
+        rows = np.zeros((64, n), np.complex64)
+        rows[:] = (rng.integers(1, 2**8, (64, 1)) + 1j * rng.integers(1, 2**8, (64, 1))) * 2.0**-149
+        found.append(transform(lib, rows, "f32", sizes=rows.shape, transformed=1).ravel())
+    return np.concatenate(found)

@@ -53,6 +53,7 @@ ALLOWED = {
     "src/reduce/": REDUCE,
     "src/blas/": ["src/blas/", *REDUCE],
     "src/random/": ["src/random/", *COMMON],
+    "src/fft/": ["src/fft/", *REDUCE],
     "src/nn/": ["src/nn/", "src/random/", "src/blas/", *REDUCE],
     "src/blas_compat/": ["src/blas_compat/", "include/repmath/"],
     "src/xla/": ["src/xla/", "include/repmath/", "crlibm/functions.def"],  # the manifest is a list, not code

@@ -1,0 +1,369 @@
+/* The public function: divides transforms among threads, runs the fast phase, and hands what it leaves undecided to double-double and to decide.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../crlibm/fp/round.h"
+#include "../common/stats.h"
+#include "../runtime/env.h"
+#include "../runtime/threads.h"
+#include "problem.h"
+
+enum {
+  TOGETHER = 1 << 14, /* elements of transforms that are computed beside each other, in the lanes of vectors */
+  ELEMENTS_A_THREAD = 1 << 12
+};
+
+/* Buffers of one tier for transforms of a call. */
+typedef struct {
+  rm_fft_work work;
+  double *memory, *re, *im, *err; /* results of one row; bounds of the transforms that are computed together */
+  uint8_t *open;
+} buffers;
+
+/* What a thread has. */
+typedef struct {
+  const rm_fft_problem *problem;
+  const struct rm_fft_kernels *kernels;
+  const rm_fft_plan *const *plan; /* of the format's tier */
+  const rm_fft_plan *more[RM_FFT_RANK]; /* double-double for f32: made when it is needed */
+  double loss[RM_FFT_TIERS];
+  buffers tier[RM_FFT_TIERS];
+  rm_fft_part *part;
+  int64_t parts, room;
+  int64_t fast, double_double, exact;
+  uint32_t flags;
+  rm_status status;
+} worker;
+
+static int make_buffers(buffers *b, const rm_fft_problem *p, const rm_fft_plan *const *plan, int tier, int64_t width) {
+  const int64_t planes = tier == RM_FFT_B64 ? 2 : 4, plane = (p->n * width + 2 * RM_FFT_PAD) & ~(int64_t)7;
+  const int64_t row = (p->length[p->rank - 1] * width + 2 * RM_FFT_PAD) & ~(int64_t)7;
+  int64_t radix = 1;
+  for (int axis = 0; axis < p->rank; axis++)
+    for (int i = 0; i < plan[axis]->passes; i++)
+      if (plan[axis]->pass[i].r > radix) radix = plan[axis]->pass[i].r;
+  const int64_t scratch = rm_fft_scratch(radix);
+  const int64_t count = 2 * planes * plane + scratch + 2 * row + RM_FFT_PAD + (row + 7) / 8;
+  void *memory;
+  if (posix_memalign(&memory, 64, (size_t)count * sizeof(double))) return 0;
+  double *at = memory;
+  memset(at, 0, (size_t)(2 * planes * plane) * sizeof(double)); /* the ends of planes are read */
+  b->memory = at;
+  b->work = (rm_fft_work){p->rank, plan, p->n, width, plane, {at, at + planes * plane}, at + 2 * planes * plane};
+  at += 2 * planes * plane + scratch;
+  b->re = at, b->im = at + row, b->err = at + 2 * row;
+  b->open = (uint8_t *)(b->err + RM_FFT_PAD);
+  return 1;
+}
+
+/* The factor of the sum in two parts, within 2^-104 of it, relatively. */
+static void factor_of(const rm_fft_problem *p, double factor[2]) {
+  const double n = (double)p->n; /* exact: below 2^53 */
+  factor[0] = 1.0, factor[1] = 0.0;
+  if (p->scale == RM_FFT_SCALE_ONE) return;
+  double divisor[2] = {n, 0.0};
+  if (p->scale == RM_FFT_SCALE_ROOT) { /* r + (n - r^2)/(2 r), the square of the second term left out */
+    const double r = __builtin_sqrt(n), square = r * r;
+    divisor[0] = rm_two_sum(r, ((n - square) - rm_two_prod_error(r, r, square)) / (2.0 * r), divisor + 1);
+  }
+  const double q = 1.0 / divisor[0], p0 = q * divisor[0];
+  const double rest = ((1.0 - p0) - rm_two_prod_error(q, divisor[0], p0)) - q * divisor[1];
+  factor[0] = rm_two_sum(q, rest / divisor[0], factor + 1);
+}
+
+/* Whether an array has an infinite or NaN element, and its largest magnitude. */
+static int largest(const double *x, int64_t count, int64_t step, double *most) {
+  double none = 0.0, m = *most;
+  for (int64_t i = 0; i < count; i++) {
+    const double a = __builtin_fabs(x[i * step]);
+    none += a * 0.0;
+    m = a > m ? a : m;
+  }
+  *most = m;
+  return none != 0.0;
+}
+
+static void scale_all(double *x, int64_t count, int64_t step, double first, double second) {
+  for (int64_t i = 0; i < count; i++) x[i * step] = x[i * step] * first * second;
+}
+
+/* The factors 2 of transforms to real numbers. */
+static void weigh(const rm_fft_problem *p, double *x, int64_t step) {
+  if (p->kind != RM_FFT_TO_REAL) return;
+  const int64_t last = p->length[p->rank - 1];
+  for (int64_t row = 0; row < p->rows; row++)
+    for (int64_t j = 1; j < p->in_last; j++)
+      if (2 * j != last) x[(row * last + j) * step] *= 2.0;
+}
+
+/* The sum of squares. */
+static double squares(const double *x, int64_t count, int64_t step) {
+  double s[4] = {0.0, 0.0, 0.0, 0.0};
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (int l = 0; l < 4; l++) s[l] += x[(i + l) * step] * x[(i + l) * step];
+  for (; i < count; i++) s[0] += x[i * step] * x[i * step];
+  return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+/* The bound of a transform's errors, without its factor: kernels.h. A sum of squares of n numbers in binary64 is within (n + 4) 2^-53 of itself
+ * for n < 2^40. The factor (3 units, with its product) and the test (2 units) are included. */
+static double bound_of(double norm2, const rm_fft_problem *p, double loss, int tier) {
+  const double norm = __builtin_sqrt(norm2 * (double)p->n) * (1.0 + 0x1p-10);
+  return RM_BOUND((loss + 6.0) * (tier == RM_FFT_B64 ? 0x1p-53 : 0x1p-103) * norm);
+}
+
+/* What the input of a transform is. */
+enum { ZERO, NOT_FINITE, FINITE };
+
+/* Reads one transform into lane `lane` of the buffer, scales it (double-double), and bounds its errors. */
+static int read_transform(const worker *t, buffers *b, int tier, const char *x, int64_t lane, int *exponent) {
+  const rm_fft_problem *const p = t->problem;
+  const int64_t step = b->work.width, last = p->length[p->rank - 1], half = tier == RM_FFT_B64 ? 1 : 2;
+  double *const first = b->work.buffer[0] + lane, *const second = first + half * b->work.plane;
+  double *const re = p->inverse ? second : first, *const im = p->inverse ? first : second;
+  for (int64_t row = 0; row < p->rows; row++)
+    rm_fft_read_row(p, x, row, re + row * last * step, im + row * last * step, step);
+  *exponent = 0, b->err[lane] = 0.0;
+  if (tier == RM_FFT_DD) {
+    double most = 0.0;
+    if (largest(re, p->n, step, &most) | largest(im, p->n, step, &most)) return NOT_FINITE;
+    if (most == 0.0) return ZERO;
+    rm_decompose(most, exponent);
+    *exponent += 52;
+    const int up = -*exponent / 2;
+    const double f = rm_pow2(up), g = rm_pow2(-*exponent - up);
+    scale_all(re, p->n, step, f, g);
+    scale_all(im, p->n, step, f, g);
+    for (int c = 1; c < 4; c += 2) {
+      double *const low = b->work.buffer[0] + c * b->work.plane + lane;
+      for (int64_t i = 0; i < p->n; i++) low[i * step] = 0.0;
+    }
+  }
+  weigh(p, re, step);
+  weigh(p, im, step);
+  const double norm2 = squares(re, p->n, step) + squares(im, p->n, step);
+  if (!(norm2 < rm_from_bits64(UINT64_C(0x7ff0000000000000)))) return NOT_FINITE;
+  b->err[lane] = bound_of(norm2, p, t->loss[tier], tier);
+  return norm2 == 0.0 ? ZERO : FINITE;
+}
+
+static int note(worker *t, int64_t k, int imaginary) {
+  if (t->parts == t->room) {
+    const int64_t room = t->room ? 2 * t->room : 256;
+    rm_fft_part *const part = realloc(t->part, (size_t)room * sizeof *part);
+    if (!part) return 0;
+    t->part = part, t->room = room;
+  }
+  t->part[t->parts++] = (rm_fft_part){k, imaginary};
+  return 1;
+}
+
+/* Puts `count` results of a row to their places: those of lane `lane`. */
+static void write_row(const rm_fft_problem *p, char *at, const void *re, const void *im, int64_t count, int64_t step,
+                      int64_t lane) {
+  const ptrdiff_t stride = p->stride_out[p->rank - 1];
+  const int real = p->kind == RM_FFT_TO_REAL;
+  if (p->format == RM_F32) {
+    const float *const a = (const float *)re + lane, *const b = (const float *)im + lane;
+    if (!real && stride == 8 && step == 1) {
+      for (int64_t k = 0; k < count; k++) {
+        const float pair[2] = {a[k], b[k]};
+        memcpy(at + 8 * k, pair, 8);
+      }
+      return;
+    }
+    for (int64_t k = 0; k < count; k++) {
+      memcpy(at + k * stride, a + k * step, 4);
+      if (!real) memcpy(at + k * stride + 4, b + k * step, 4);
+    }
+  } else {
+    const double *const a = (const double *)re + lane, *const b = (const double *)im + lane;
+    for (int64_t k = 0; k < count; k++) {
+      memcpy(at + k * stride, a + k * step, 8);
+      if (!real) memcpy(at + k * stride + 8, b + k * step, 8);
+    }
+  }
+}
+
+/* y 2^e where this is a normal number; else the part is undecided. */
+static int scaled(double *y, int exponent) {
+  const int e = (int)(rm_bits64(*y) >> 52 & 2047) - 1023 + exponent;
+  if (e < -1022 || e > 1023) return 0;
+  const int half = exponent / 2;
+  *y = *y * rm_pow2(half) * rm_pow2(exponent - half);
+  return 1;
+}
+
+/* Rounds the results of one row of all lanes; open parts are left for note_open. `from` is the transformed buffer. */
+static int round_row(const worker *t, buffers *b, const double *from, int64_t row, const double *factor, const double *err,
+                     const int *exponent) {
+  const rm_fft_problem *const p = t->problem;
+  const int64_t width = b->work.width, count = p->out_last * width;
+  const int wide = p->format == RM_F64;
+  int any = t->kernels->round[wide](&b->work, from, row * p->length[p->rank - 1] * width, count, factor, err, b->re, b->im,
+                                    b->open);
+  if (wide)
+    for (int64_t i = 0; i < count; i++) {
+      const int e = exponent[i % width];
+      if (e == 0) continue;
+      if (!(b->open[i] & 1) && !scaled(b->re + i, e)) b->open[i] |= 1, any = 1;
+      if (!(b->open[i] & 2) && !scaled(b->im + i, e)) b->open[i] |= 2, any = 1;
+    }
+  return any;
+}
+
+static rm_status decide_open(worker *t, buffers *b, const double *from, int64_t lane, int exponent, const char *x,
+                             char *out) {
+  const rm_fft_open open = {t->problem, x, out, from + lane, b->work.plane, b->work.width, b->err[lane], exponent};
+  t->exact += t->parts;
+  return rm_fft_decide(&open, t->part, t->parts, &t->flags);
+}
+
+static void zeros(const rm_fft_problem *p, char *out) {
+  for (int64_t row = 0; row < p->rows; row++)
+    for (int64_t k = 0; k < p->out_last; k++)
+      for (int c = 0; c < (p->kind == RM_FFT_TO_REAL ? 1 : 2); c++)
+        rm_fft_write(p, out, row * p->length[p->rank - 1] + k, c, 0);
+}
+
+/* The double-double tier of one transform of f32. */
+static rm_status decide_f32(worker *t, const char *x, char *out) {
+  buffers *const b = &t->tier[RM_FFT_DD];
+  int exponent;
+  if (!b->memory) {
+    t->loss[RM_FFT_DD] = 0.0;
+    for (int axis = 0; axis < t->problem->rank; axis++) {
+      if (!t->more[axis]) t->more[axis] = rm_fft_plan_get(t->problem->length[axis], RM_FFT_DD);
+      if (!t->more[axis]) return RM_ERR_MEMORY;
+      t->loss[RM_FFT_DD] += t->more[axis]->loss;
+    }
+    if (!make_buffers(b, t->problem, t->more, RM_FFT_DD, 1)) return RM_ERR_MEMORY;
+  }
+  read_transform(t, b, RM_FFT_DD, x, 0, &exponent);
+  const int from = t->kernels->transform[RM_FFT_DD](&b->work);
+  return decide_open(t, b, b->work.buffer[from], 0, exponent, x, out);
+}
+
+/* The transforms of numbers [first, first + count), count <= width, of which each has a lane. */
+static rm_status transform_some(worker *t, int64_t first, int64_t count) {
+  const rm_fft_problem *const p = t->problem;
+  const int tier = p->format == RM_F64 ? RM_FFT_DD : RM_FFT_B64;
+  buffers *const b = &t->tier[tier];
+  const int64_t width = b->work.width, last = p->length[p->rank - 1];
+  int state[RM_FFT_PAD], exponent[RM_FFT_PAD];
+  rm_status status = RM_OK;
+  for (int64_t lane = 0; lane < width; lane++) {
+    state[lane] = lane < count ? read_transform(t, b, tier, rm_fft_input(p, first + lane), lane, exponent + lane) : ZERO;
+    if (lane >= count) b->err[lane] = 0.0, exponent[lane] = 0;
+  }
+  const double *const from = b->work.buffer[t->kernels->transform[tier](&b->work)];
+  double factor[2], err[RM_FFT_PAD];
+  factor_of(p, factor);
+  for (int64_t lane = 0; lane < width; lane++) err[lane] = b->err[lane] * factor[0];
+  const int wanted = p->kind != RM_FFT_TO_REAL ? 3 : p->inverse ? 2 : 1;
+  uint32_t again = 0;
+  for (int64_t row = 0; row < p->rows; row++) {
+    const int any = round_row(t, b, from, row, factor, err, exponent);
+    for (int64_t lane = 0; lane < count; lane++) {
+      if (state[lane] != FINITE) continue;
+      char *const at = rm_fft_output(p, first + lane) + rm_fft_row_out(p, row);
+      write_row(p, at, p->inverse ? b->im : b->re, p->inverse ? b->re : b->im, p->out_last, width, lane);
+      for (int64_t k = 0; any && k < p->out_last && !(again >> lane & 1); k++)
+        if (b->open[k * width + lane] & wanted) again |= 1u << lane;
+    }
+  }
+  for (int64_t lane = 0; lane < count; lane++) {
+    char *const out = rm_fft_output(p, first + lane);
+    const char *const x = rm_fft_input(p, first + lane);
+    rm_status s = RM_OK;
+    if (state[lane] == ZERO) zeros(p, out);
+    if (state[lane] == NOT_FINITE) s = rm_fft_not_finite(p, x, out, &t->flags);
+    if (state[lane] == FINITE && again >> lane & 1) {
+      t->parts = 0;
+      for (int64_t row = 0; row < p->rows && !s; row++) { /* the test once more, since its results were those of one row */
+        if (!round_row(t, b, from, row, factor, err, exponent)) continue;
+        for (int64_t k = 0; k < p->out_last; k++)
+          for (int c = 0; c < 2; c++)
+            if (b->open[k * width + lane] & wanted & 1 << c && !note(t, row * last + k, c != p->inverse)) s = RM_ERR_MEMORY;
+      }
+      if (!s) s = tier == RM_FFT_DD ? decide_open(t, b, from, lane, exponent[lane], x, out) : decide_f32(t, x, out);
+    }
+    if (s) status = s;
+  }
+  return status;
+}
+
+static void transform_part(worker *t, int64_t begin, int64_t end) {
+  const rm_env env = rm_env_enter();
+  const int64_t width = t->tier[t->problem->format == RM_F64 ? RM_FFT_DD : RM_FFT_B64].work.width;
+  for (int64_t i = begin; i < end; i += width) {
+    const rm_status s = transform_some(t, i, end - i < width ? end - i : width);
+    if (s) t->status = s;
+  }
+  rm_env_leave(env, 0);
+}
+
+static rm_status run(const rm_fft_problem *p, const struct rm_fft_kernels *kernels, uint32_t *flags) {
+  const int tier = p->format == RM_F64 ? RM_FFT_DD : RM_FFT_B64;
+  const rm_fft_plan *plan[RM_FFT_RANK] = {0};
+  worker shared = {.problem = p, .kernels = kernels, .plan = plan};
+  rm_status status = RM_OK;
+  for (int axis = 0; axis < p->rank && !status; axis++) {
+    plan[axis] = rm_fft_plan_get(p->length[axis], tier);
+    if (!plan[axis]) status = RM_ERR_MEMORY;
+    else shared.loss[tier] += plan[axis]->loss;
+  }
+  const int64_t width = p->batches >= kernels->lanes && p->n * kernels->lanes <= TOGETHER ? kernels->lanes : 1;
+  const int64_t groups = (p->batches + width - 1) / width;
+  int64_t chunks = p->n > ELEMENTS_A_THREAD ? groups : groups * p->n * width / ELEMENTS_A_THREAD;
+  if (chunks > groups) chunks = groups;
+  const int threads = status || chunks < 2 ? 1 : rm_threads_for(chunks);
+  worker *const all = status ? NULL : calloc((size_t)threads, sizeof *all);
+  if (!status && !all) status = RM_ERR_MEMORY;
+  for (int i = 0; i < threads && !status; i++) {
+    all[i] = shared;
+    if (!make_buffers(&all[i].tier[tier], p, plan, tier, width)) status = RM_ERR_MEMORY;
+  }
+  if (!status) {
+    if (threads == 1) {
+      transform_part(all, 0, p->batches);
+    } else {
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+#endif
+      for (int i = 0; i < threads; i++) {
+        const int64_t begin = groups * i / threads * width, end = groups * (i + 1) / threads * width;
+        transform_part(all + i, begin, end < p->batches ? end : p->batches);
+      }
+    }
+  }
+  for (int i = 0; i < threads && all; i++) {
+    for (int k = 0; k < RM_FFT_TIERS; k++) free(all[i].tier[k].memory);
+    free(all[i].part);
+    for (int axis = 0; axis < p->rank; axis++) rm_fft_plan_release(all[i].more[axis]);
+    *flags |= all[i].flags;
+    if (all[i].status) status = all[i].status;
+    shared.exact += all[i].exact;
+  }
+  free(all);
+  for (int axis = 0; axis < p->rank; axis++) rm_fft_plan_release(plan[axis]);
+  const int64_t results = p->batches * p->rows * p->out_last * (p->kind == RM_FFT_TO_REAL ? 1 : 2);
+  rm_stats_add(tier == RM_FFT_B64 ? results - shared.exact : 0, tier == RM_FFT_DD ? results - shared.exact : 0, shared.exact);
+  return status;
+}
+
+rm_status rm_fft(int format, int kind, int sign, int scale, int rank, const int64_t *size, int transformed, const void *x,
+                 const ptrdiff_t *stride_x, void *out, const ptrdiff_t *stride_out) {
+  const struct rm_fft_kernels *kernels = rm_fft_kernels();
+  rm_fft_problem p = {.format = format, .kind = kind, .inverse = sign == 1, .scale = scale, .x = x, .out = out};
+  if (!kernels) return RM_ERR_ISA;
+  if (sign != 1 && sign != -1) return RM_STATUS(RM_ERR_ENUM, 3);
+  rm_status status = rm_fft_check(&p, rank, size, transformed, stride_x, stride_out);
+  if (status || p.batches == 0) return status;
+  uint32_t flags = 0;
+  const rm_env env = rm_env_enter();
+  status = run(&p, kernels, &flags);
+  rm_env_leave(env, flags);
+  return status;
+}
