@@ -189,7 +189,9 @@ def batch_norm(
     mean, variance = (None if t is None else as_array(_beside(t, x.dtype)) for t in (running_mean, running_var))
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
     if training and not x.is_cpu:
-        known = map(as_tensor, nn.batch_norm(as_array(x.cpu()), None, None, training=True, eps=eps, return_statistics=True)[1:])
+        known = map(
+            as_tensor, nn.batch_norm(as_array(x.cpu()), None, None, training=True, eps=eps, return_statistics=True)[1:]
+        )
         made = nn.batch_norm(as_array(x), mean, variance, *weights, True, momentum, eps)
         return as_tensor(made), *(sent(t, x.device) for t in known)
     made = nn.batch_norm(as_array(x), mean, variance, *weights, training, momentum, eps, return_statistics=training)
