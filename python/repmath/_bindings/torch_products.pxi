@@ -212,3 +212,85 @@ cdef class General(Call):
 cdef void _axes_are(rm_py_strided *x, int64_t i, int64_t j, int64_t k, ptrdiff_t di, ptrdiff_t dj, ptrdiff_t dk) noexcept:
     """The same elements as an array of three axes."""
     x.ndim, x.shape[0], x.shape[1], x.shape[2], x.stride[0], x.stride[1], x.stride[2] = 3, i, j, k, di, dj, dk
+
+
+cdef class Trilinear(Call):
+    """_trilinear of few terms: exact sums of products of three, of which the product of the first two is one of binary64, exact but for that format."""
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef rm_py_strided x[3]
+        cdef rm_py_strided turned[3]
+        cdef int64_t shape[MAX_AXES]
+        cdef int64_t whole[MAX_AXES]
+        cdef int64_t n, count = 1, rows = 1, terms, i
+        cdef uint64_t axes
+        cdef int rank = 0, d, k, at, dims, f
+        cdef Operand to
+        cdef Memory memory
+        cdef double *product
+        cdef double *other
+        cdef double *sums
+        cdef bint sure = True
+        cdef rm_status status = 0
+        if kwargs or not 7 <= len(args) <= 8:
+            return NotImplemented
+        for k in range(3):
+            if not _strided(args[k], &x[k], &n) or x[k].format < 0 or x[k].format != x[0].format:
+                return NotImplemented
+            added = args[3 + k]
+            dims = x[k].ndim + <int>len(added)
+            if dims > MAX_AXES or (k and dims != rank):
+                return NotImplemented
+            rank, axes = dims, 0
+            if added and not _axes_of(added, rank, &axes):
+                return NotImplemented
+            turned[k].data, turned[k].format, turned[k].ndim, at = x[k].data, x[k].format, rank, 0
+            for d in range(rank):
+                if axes >> d & 1:
+                    turned[k].shape[d], turned[k].stride[d] = 1, 0
+                else:
+                    turned[k].shape[d], turned[k].stride[d] = x[k].shape[at], x[k].stride[at]
+                    at += 1
+        axes = 0
+        if args[6] and not _axes_of(args[6], rank, &axes):
+            return NotImplemented
+        for d in range(rank):
+            whole[d] = max(turned[0].shape[d], turned[1].shape[d], turned[2].shape[d])
+            for k in range(3):
+                if turned[k].shape[d] != whole[d] and turned[k].shape[d] != 1:
+                    return NotImplemented
+            count *= whole[d]
+            rows *= 1 if axes >> d & 1 else whole[d]
+        f, terms = x[0].format, count // rows
+        if count > FEW or terms == 1:
+            return NotImplemented
+        memory = Memory(8 * 3 * count)
+        product = <double *>memory.data
+        other = product + count
+        sums = other + count  # where the operands were
+        dims = 0
+        for d in range(rank):
+            if not axes >> d & 1:
+                shape[dims] = whole[d]
+                dims += 1
+        out = _new(args[0], shape, dims, &to)
+        if out is None:
+            return NotImplemented
+        for d in range(rank):
+            if axes >> d & 1:
+                shape[dims] = whole[d]
+                dims += 1
+        with nogil:
+            for k in range(3):  # with the axes that are summed over at the end
+                _turned(&turned[k], axes, &x[k])
+                rm_py_spread(&x[k], rank, shape, <char *>(product + 2 * count))
+                rm_py_converted(f, RM_FORMAT_F64, count, product + 2 * count, other if k else product)
+                if k == 1:
+                    for i in range(count):
+                        product[i] *= other[i]
+            for i in range(rows):
+                status |= rm_dot_f64(terms, product + i * terms, 8, other + i * terms, 8, &sums[i])
+                sure = sure and not _is_boundary(sums[i], f)
+            rm_py_converted(RM_FORMAT_F64, f, rows, sums, to.data)
+        _raise(status)
+        return out if sure else NotImplemented

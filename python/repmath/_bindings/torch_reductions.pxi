@@ -78,7 +78,7 @@ cdef ptrdiff_t _size(ptrdiff_t step) noexcept:
     return step if step >= 0 else -step
 
 
-cdef void _turned(const rm_py_strided *x, uint64_t axes, rm_py_strided *to) noexcept:
+cdef void _turned(const rm_py_strided *x, uint64_t axes, rm_py_strided *to) noexcept nogil:
     """The same elements with the axes that are summed over at the end."""
     cdef int d, side, k = 0
     to.data, to.format, to.ndim = x.data, x.format, x.ndim

@@ -142,16 +142,24 @@ def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any,
     return own, (start, end)
 
 
-def _rounded(limits: tuple[_Number, _Number], steps: int, form: Any) -> Array:
-    """The spaced numbers, each rounded once to a format. Few of them are kept for the next calls; zeros of both signs are two limits."""
+def _rounded(limits: tuple[_Number, _Number], steps: int, form: Any, base: float | None = None) -> Array:
+    """The spaced numbers, or the powers of a base with these exponents, rounded to a format. Few of them are kept for the next calls; zeros of both
+    signs are two limits."""
     if steps > 1 << 10 or not all(abs(v) < 1e300 for v in limits):
-        return _made(*limits, steps, form)
-    return _kept(*limits, steps, form, *(math.copysign(1.0, v) for v in limits)).copy()
+        return _of_base(base, *limits, steps, form)
+    return _kept(base, *limits, steps, form, *(math.copysign(1.0, v) for v in (*limits, base or 0.0))).copy()
 
 
 @functools.lru_cache(maxsize=64)
-def _kept(start: _Number, end: _Number, steps: int, form: Any, *signs: float) -> Array:
-    return _made(start, end, steps, form)
+def _kept(base: float | None, start: _Number, end: _Number, steps: int, form: Any, *signs: float) -> Array:
+    return _of_base(base, start, end, steps, form)
+
+
+def _of_base(base: float | None, start: _Number, end: _Number, steps: int, form: Any) -> Array:
+    if base is None:
+        return _made(start, end, steps, form)
+    with np.errstate(all="ignore"):
+        return convert_array(UFUNCS["pow"](np.float64(base), _made(start, end, steps, F64)), form)
 
 
 def _made(start: _Number, end: _Number, steps: int, form: Any) -> Array:
@@ -176,8 +184,4 @@ def logspace(
 ) -> torch.Tensor:
     """The exponents are rounded to binary64, and so are the powers."""
     own, limits = _spaced(torch.ops.aten.logspace.default, start, end, steps, (base,), dtype, options)
-    if limits is None:
-        return own
-    with np.errstate(all="ignore"):
-        powers = UFUNCS["pow"](np.float64(base), _rounded(limits, steps, F64))
-    return as_tensor(convert_array(powers, FORMATS[own.dtype]))
+    return own if limits is None else as_tensor(_rounded(limits, steps, FORMATS[own.dtype], float(base)))

@@ -92,6 +92,7 @@ _MAKERS: dict[str, Any] = {
     "mv": _core.Vectors(2),
     "dot": _core.Vectors(1),
     "linear": _core.Linear(),
+    "trilinear": _core.Trilinear(),
     "addmm": _core.Either(_core.Product(2, True), _core.General("addmm", "new")),
     **{name: _core.General(name, "new") for name in _GENERAL if name != "addmm"},
     "attention": _core.Attention(_scale),
@@ -124,6 +125,9 @@ _MAKERS: dict[str, Any] = {
     "multilabel_margin_loss_forward": _core.Margins(True),
     "multilabel_margin_loss_backward": _core.Margins(True, True),
     "histc": _core.Histogram(histograms.edges_of),
+    "bincount": _core.WeightedCounts(),
+    **{f"fractional_max_pool{dims}d": _core.FractionalPool(dims) for dims in (2, 3)},
+    **{f"fractional_max_pool{dims}d_backward": _core.FractionalPoolGradient(dims) for dims in (2, 3)},
     "embedding_bag_backward": _core.BagGradient(),
     "embedding_bag_weights_backward": _core.BagWeightGradient(),
     **{name: _core.Resized(terms(False), dims) for name, (dims, terms) in interpolation.SIZED.items()},
@@ -198,8 +202,14 @@ _AFTER: dict[str, tuple[str, tuple[float, float], bool]] = {
 
 
 def _drawn(overload: Any, name: str, into: str) -> _core.Call | None:
-    if into == "out" or (name == "normal_of" and overload._overloadname != "float_float"):
+    if into == "out":
         return None
+    if name == "normal_of" and overload._overloadname != "float_float":
+        return _core.NormalOf() if overload._overloadname == "Tensor_Tensor" else None
+    if name == "multinomial":
+        return _core.Race()
+    if name in ("bernoulli_of", "rrelu_with_noise"):
+        return (_core.Chances if name == "bernoulli_of" else _core.NoisySlopes)(into)
     if name in _AFTER:
         draw, numbers, wide = _AFTER[name]
         return _core.Drawn(draw, into, numbers, steps=steps.of_draws(name), wide=wide) if into == "first" else None

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from ... import nn
+from ... import _core, nn
 from ...nn import _losses
 from .._tensors import as_array, as_tensor
 from .elementwise import OPERATORS, scalar
@@ -227,6 +227,9 @@ KL_DIV: Operator = Operator(
 # --- binary cross entropy of logits
 
 
+_REDUCTIONS, _LOGITS = ("none", "mean", "sum"), _core.LogitLoss()
+
+
 def _check_bce(input: _Tensor, target: _Tensor, weight: _Optional, pos_weight: _Optional) -> None:
     _check_pair(input, target)
     check_formats(("input", "weight", "pos_weight"), (input, weight, pos_weight))
@@ -234,6 +237,9 @@ def _check_bce(input: _Tensor, target: _Tensor, weight: _Optional, pos_weight: _
 
 def _bce(input: _Tensor, target: _Tensor, weight: _Optional, reduction: str, pos_weight: _Optional) -> _Tensor:
     _check_bce(input, target, weight, pos_weight)
+    made = _LOGITS(input, target, weight, pos_weight, _REDUCTIONS.index(reduction) if reduction in _REDUCTIONS else None)
+    if made is not NotImplemented:
+        return made
     arrays = as_array(input), as_array(target), _array(weight)
     return as_tensor(nn.binary_cross_entropy_with_logits(*arrays, reduction=reduction, pos_weight=_array(pos_weight)))
 
