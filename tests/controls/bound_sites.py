@@ -83,8 +83,13 @@ def write(path: pathlib.Path, text: str) -> None:
         path.write_text(text)
 
 
+STATUS = ROOT / "src/runtime/status.c"  # where the copy defines what tests set and read
+
+
 def copy_sources(where: pathlib.Path) -> None:
-    """The sources with RM_BOUND(x) made RM_BOUND_AT(number, x), and their conditions numbered."""
+    """The sources with RM_BOUND(x) made RM_BOUND_AT(number, x), and their conditions numbered. Each file is written once, and only if it changes: a
+    second copy beside a build of the first leaves that as it is."""
+    small = f"\ndouble rm_bound_factor[{len(sites())}] = {{{', '.join(['0x1p-20'] * len(sites()))}}};\n"
     root, number, conditions, paths = ROOT, iter(range(len(sites()))), 0, set()
     plain = [
         root / "CMakeLists.txt",
@@ -99,14 +104,12 @@ def copy_sources(where: pathlib.Path) -> None:
             first, conditions = conditions, conditions + len(guard_sites.places(text))
             text = guard_sites.guarded(text, first)
         text = USE.sub(lambda _: f"RM_BOUND_AT({next(number)}, ", text)
-        write(where / path.relative_to(root), path_sites.counted(text, paths))
+        text = path_sites.counted(text, paths)
+        if path == STATUS:
+            more = f"char rm_guard[{len(guards())}];\n{path_sites.DEFINED}"
+            text = f'#include "../../crlibm/config.h"\n{text}{small}{more}'
+        write(where / path.relative_to(root), text)
     path_sites.check_all(paths)
     config = (root / "crlibm/config.h").read_text()
     end = config.rindex("#endif")
     write(where / "crlibm/config.h", config[:end] + FACTORS + guard_sites.GUARDS + config[end:])
-    status = where / "src/runtime/status.c"
-    small = f"\ndouble rm_bound_factor[{len(sites())}] = {{{', '.join(['0x1p-20'] * len(sites()))}}};\n"
-    write(
-        status,
-        f'#include "../../crlibm/config.h"\n{status.read_text()}{small}char rm_guard[{conditions}];\n{path_sites.DEFINED}',
-    )

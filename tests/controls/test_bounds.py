@@ -5,6 +5,7 @@ import json
 import re
 
 import bound_data
+import bound_sites
 import bounds
 import elementwise_library
 import numpy as np
@@ -136,6 +137,18 @@ def test_control_a_bound_that_is_not_listed(tmp_path):
     assert [(site.name, site.line) for site in found] == [("RM_NEW_ERR", 1), ("g(a) * 0x1p-50", 2)]
     assert unlisted(found, []) == {("crlibm/new.h", "RM_NEW_ERR"), ("crlibm/new.h", "g(a) * 0x1p-50")}
     assert unlisted(sites(), list(bounds.catalogue())[1:]) == {next(iter(bounds.catalogue()))}
+
+
+def test_a_second_copy_of_the_sources_writes_nothing(tmp_path):
+    """Several processes build the control library in one folder: what one writes again, another may just be reading or loading."""
+
+    def times():
+        return {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
+
+    bound_sites.copy_sources(tmp_path)
+    first = times()
+    bound_sites.copy_sources(tmp_path)
+    assert times() == first
 
 
 # Where a number below 1 is made into an error or a bound of one.

@@ -114,10 +114,10 @@ def control_library() -> pathlib.Path:
     """The library with a factor for each error bound (bound_sites.py), for controls: 2^-20 until a test sets it. Optimised little: no option
     changes a bit."""
     where = BUILDS / "control-sources"
-    with locked("control-sources"):
-        bound_sites.copy_sources(where)
     options = "CMAKE_BUILD_TYPE=Control", "CMAKE_C_FLAGS=-O1"
-    return build("control-factors", *options, targets=("repmath",), source=where) / "librepmath.so"
+    with locked("control-sources"):  # nobody builds what another process still writes
+        bound_sites.copy_sources(where)
+        return build("control-factors", *options, targets=("repmath",), source=where) / "librepmath.so"
 
 
 @functools.cache
