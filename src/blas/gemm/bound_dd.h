@@ -20,8 +20,9 @@ RM_FN double rm_bound_dd(int64_t k) {
 
 /* The bound of Dot2 (Ogita, Rump and Oishi 2005), hi + lo kept apart: of K products and a bias, A being the computed sum of the rounded |a_k b_k| and
  * |bias|. Let no term pass more than h = K + 64 additions on the way to hi, and no error of a product or of such an addition more than 2h on the way
- * to lo (proofs/depth counts both). The errors of products and main sums add up to at most (1 + h) u' A, their additions err by 2h u' of that:
- * |hi + lo - S| <= 2.1 (h+1)^2 u^2 A while h u < 2^-9; A itself is computed with a relative error below 2^-8. Underflow adds at most K 2^-1070. */
+ * to lo (proofs/depth counts both; a file that asks for this bound says what its terms pass). The errors of products and main sums add up to at
+ * most (1 + h) u' A, u' = u/(1 - 2h u), their additions err by 2h u' of that: |hi + lo - S| <= 2.1 (h+1)^2 u^2 A while h u < 2^-9; A itself is
+ * computed with a relative error below 2^-8. Underflow adds at most K 2^-1070. */
 RM_FN double rm_bound_dot2(int64_t k, double size) {
   const double h = (double)k + 65.0;
   return RM_BOUND(2.2 * h * h * 0x1p-106 * size) + (double)k * 0x1p-1070;
