@@ -83,7 +83,7 @@ test-exhaustive: $(VENV)/test.stamp
 	$(BIN)/python -m repmath verify --all
 
 test-opinfo: $(VENV)/test.stamp
-	REPMATH_OPINFO_SAMPLES=48 $(BIN)/python -m pytest tests/torch/test_opinfo_isas.py
+	REPMATH_OPINFO_SAMPLES=48 $(BIN)/python -m pytest -s tests/torch/test_opinfo_isas.py
 
 oracle: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.oracle

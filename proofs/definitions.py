@@ -125,6 +125,37 @@ def atan2(y, x):
     return y.atan() if x > 0 else half_turn - y.atan()
 
 
+def log_gamma_terms(c: arb, count: int) -> list[arb]:
+    """Of lgamma around c > 0. Over a ball by its ends: lgamma is convex, all its derivatives are monotone."""
+    if c.rad() == 0:
+        return arb_series([c, 1], prec=count).lgamma().coeffs()
+    first, last = (arb_series([end, 1], prec=count).lgamma().coeffs() for end in (c.lower(), c.upper()))
+    terms = [a.union(b) for a, b in zip(first, last, strict=True)]
+    if c.overlaps(arb("1.4616 +/- 0.0001")):
+        terms[0] = terms[0].union(arb("-0.12149"))
+    return terms
+
+
+def log_gamma(x, derivatives: int):
+    """lgamma of x > 0, or one of its derivatives, of a number and one term."""
+    c, *rest = x.coeffs()
+    terms = arb_series(log_gamma_terms(c, x.prec + derivatives), prec=x.prec + derivatives)
+    for _ in range(derivatives):
+        terms = terms.derivative()
+    scale = rest[0] if rest else arb(0)
+    return arb_series([t * scale**k for k, t in enumerate(terms.coeffs()[: x.prec])], prec=x.prec)
+
+
+def lgamma(x):
+    """Of x > -1; near 0 and below it is that of 1 + x less log |x|."""
+    c = constant(x)
+    return log_gamma(x, 0) if c > 0.25 else log_gamma(1 + x, 0) - (x if c > 0 else -x).log()
+
+
+def digamma(x):
+    return log_gamma(x, 1) if constant(x) > 0.25 else log_gamma(1 + x, 1) - 1 / x
+
+
 # By kernel: eval and dd alike. Where the kernel takes |x| and the loop gives the sign back, positive x are the domain.
 DEFINITIONS = {
     "exp": lambda x: x.exp(),
@@ -160,6 +191,8 @@ DEFINITIONS = {
     "erfinv": erfinv,
     "ndtri": ndtri,
     "gelu": magnitude_of_gelu,
+    "lgamma": lgamma,
+    "digamma": digamma,
     "hypot": lambda x, y: (x * x + y * y).sqrt(),
     "atan2": atan2,
     "pow": lambda x, y: (y * x.log()).exp(),

@@ -15,6 +15,7 @@ from flint import arb, arb_series, ctx
 from . import graph as graphs
 from . import logs, prove
 from .definitions import DEFINITIONS, constant
+from .gamma import TURNS
 from .graph import Graph, Interval, Kernel, evaluate, inwards, parse
 from .kinds import hook
 from .loose import Place
@@ -108,6 +109,8 @@ class Point:
 
 def of_one(kernel: Kernel, x: Fraction) -> Callable:
     function = COMPOSED.get(kernel.kind) or DEFINITIONS[kernel.function]
+    if kernel.kind.startswith("turn"):
+        function = TURNS[kernel.function]
     if kernel.kind == "tail":
         return lambda: constant(DEFINITIONS[kernel.function](arb_series([0], prec=2), arb_series([-ball(x), 1], prec=2)))
     if kernel.kind.startswith("dd_turns"):

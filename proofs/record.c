@@ -21,6 +21,25 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("y", rm_##name##_eval(g, vf64_input("x"), &err)); \
     out("err", err);                                      \
   }
+#define RM_PROOF_EVAL_WITHIN(name, share, domain)        \
+  if (!strcmp(argv[1], #name "_b64")) {                  \
+    vf64 err;                                            \
+    out("y", rm_##name##_within(vf64_input("x"), &err)); \
+    out("err", vf64_mul(err, vf64_set1(share)));         \
+  }
+/* What gamma functions are reflected by. */
+#define RM_PROOF_TURN(name, value, test, bound, domain) \
+  if (!strcmp(argv[1], #name "_turn_b64")) {            \
+    vf64 x = vf64_input("x"), y;                        \
+    value;                                              \
+    out("y", y), out("claim", vf64_set1(bound));        \
+  }
+#define RM_PROOF_TURN_WITHIN(name, value, bound, domain) \
+  if (!strcmp(argv[1], #name "_turn_b64")) {             \
+    vf64 x = vf64_input("x"), y;                         \
+    value;                                               \
+    out("y", y), out("err", vf64_set1(bound));           \
+  }
 #define RM_PROOF_EVAL_WORD(name, test, bound, domain) RM_PROOF_EVAL(name, test, bound, domain)
 #define RM_PROOF_TRIG(name, test, bound, domain) RM_PROOF_EVAL(name, test, bound, domain)
 #define RM_PROOF_TRIG_LARGE(name, test, bound, domain) \

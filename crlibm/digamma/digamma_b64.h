@@ -49,17 +49,22 @@ RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {
   return y;
 }
 
-/* For x < -1/2 that is no integer: digamma x = digamma a + 1/a + cos(pi r)/(r S), a = -x, r = a - the nearest integer, within
- * *err: the cosine is 2^-53 off, S and the products 2^-50 relatively, the quotients 2^-51.9: 2^-49 (1 + 1/|r|) and 2^-49/a. */
-RM_FN vf64 rm_digamma_reflected(vf64 x, vf64 *err) {
-  const vf64 a = vf64_abs(x), one = vf64_set1(1.0);
+/* cos(pi r) within 2^-52, |r| <= 1/2. */
+RM_FN vf64 rm_gamma_turned(vf64 r) {
+  return rm_gamma_polynomial(rm_gamma_cosine64, RM_GAMMA_TURN_DEGREE, vf64_mad(r, r, vf64_set1(-0.125)));
+}
+
+/* For a > 1/2 that is no integer: digamma -a = digamma a + 1/a + cos(pi r)/(r S), r = a - the nearest integer, within *err: the
+ * cosine is 2^-52 off, S and the products 2^-50 relatively, the quotients 2^-51.9: 2^-49 (1 + 1/|r|) and 2^-49/a. */
+RM_FN vf64 rm_digamma_of_negative(vf64 a, vf64 *err) {
+  const vf64 one = vf64_set1(1.0);
   vf64 sine, more, s;
-  const vf64 r = rm_gamma_turn(a, &sine), q = vf64_mad(r, r, vf64_set1(-0.125));
-  const vf64 cosine = rm_gamma_polynomial(rm_gamma_cosine64, RM_GAMMA_TURN_DEGREE, q);
-  const vf64 turn = vf64_quotient(cosine, vf64_mul(r, sine), &s);
+  const vf64 r = rm_gamma_turn(a, &sine);
+  const vf64 turn = vf64_quotient(rm_gamma_turned(r), vf64_mul(r, sine), &s);
   const vf64 inverse = vf64_quotient(one, a, &s);
   const vf64 whole = rm_digamma_within(a, &more);
   const vf64 y = vf64_add(vf64_add(whole, inverse), turn);
   *err = vf64_add(more, vf64_mul(vf64_add(vf64_add(one, vf64_abs(turn)), inverse), vf64_set1(RM_DIGAMMA_B64_ERR)));
   return y;
 }
+RM_FN vf64 rm_digamma_reflected(vf64 x, vf64 *err) { return rm_digamma_of_negative(vf64_abs(x), err); }

@@ -23,7 +23,15 @@ from ..exact.library import ROOT, copied
 from .algebra import Algebra, Size, U, Unknown, Value, atom, exact_part, is_power, merged, minus, number, plus, power, times
 
 SHARES = pathlib.Path(__file__).resolve().parent / "shares.json"
-RENAMED = [("src/random/uniform.h", "u = rm_unit_doubles(", "u = rec_unit(")]  # a draw is a new number
+# A draw is a new number, and so is what is proved by itself.
+LGAMMA, DIGAMMA = "crlibm/lgamma/lgamma_b64.h", "crlibm/digamma/digamma_b64.h"
+RENAMED = [
+    ("src/random/uniform.h", "u = rm_unit_doubles(", "u = rec_unit("),
+    (LGAMMA, "RM_FN vf64 rm_lgamma_eval(vf64 x) {", "RM_FN vf64 rec_lgamma(vf64 x) {"),
+    (LGAMMA, "RM_FN vf64 rm_gamma_turn(vf64 a, vf64 *sine) {", "RM_FN vf64 rec_turn(vf64 a, vf64 *sine) {"),
+    (DIGAMMA, "RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {", "RM_FN vf64 rec_digamma(vf64 x, vf64 *err) {"),
+    (DIGAMMA, "RM_FN vf64 rm_gamma_turned(vf64 r) {", "RM_FN vf64 rec_turned(vf64 r) {"),
+]
 UNUSED = ["-ffunction-sections", "-Wl,--gc-sections"]  # what nothing records is left out, with what it would call
 QUOTIENT, ROUGH = power(-51.9), Fraction(1, 2**27)  # crlibm/simd/simd.h
 
@@ -259,7 +267,9 @@ class Evaluation:
 
         def given(k: int) -> bool:
             op, arguments = self.graph.nodes[k]
-            return op in ("const", "input", "select") or (op == "add" and all(given(int(a[1:])) for a in arguments))
+            return op in ("const", "input", "select") or (
+                op in ("add", "quotient") and all(given(int(a[1:])) for a in arguments)
+            )
 
         def size(k: int) -> Size:
             if k in self.sizes:
@@ -462,13 +472,13 @@ def claims() -> list[Claim]:
 
 def everything(root: pathlib.Path) -> tuple[list[Claim], list]:
     """All claims of graphs, and those of host code, by the sources below root."""
-    from . import dd_ball, draws, rows
+    from . import dd_ball, draws, gamma, rows
 
     found, hosts = [*claims(), *rows.softmax(root)], [*dd_ball.operations(root)]
     for family in (rows.entropy, rows.norms, draws.everything):
         graphs, numbers = family(root)
         found, hosts = found + graphs, hosts + numbers
-    return found, hosts
+    return found + gamma.reflections(), hosts
 
 
 def check(recorder: pathlib.Path, claim: Claim, fma: bool) -> dict[str, Fraction]:

@@ -65,6 +65,15 @@ static vf64 rec_two_sum_of(vf64 a, vf64 b, vf64 *e) {
 #include "crlibm/logaddexp/logaddexp.h"
 #undef vf64_undecided_within
 
+/* What gamma functions are reflected by is proved by itself. */
+#define rm_log_eval(p) ((void)(p), vf64_input("log"))
+#define rm_gamma_turn(a, sine) (*(sine) = vf64_input("sine"), vf64_input("r"))
+#define rm_gamma_turned(r) vf64_input("cosine")
+#define rm_lgamma_eval(a) vf64_input("whole")
+#define rm_digamma_within(a, err) (*(err) = vf64_input("more"), vf64_input("whole"))
+#include "crlibm/digamma/digamma_b64.h"
+#undef rm_log_eval
+
 #include "src/nn/optim/clip_step.h"
 #include "src/nn/formula/step.h"
 #include "src/nn/loss/step.h"
@@ -158,6 +167,10 @@ int main(int argc, char **argv) {
     const vf64 x[2] = {vf64_input("small"), vf64_input("big")};
     vf64 result;
     rm_logaddexp_b32(x, fmt, &result);
+  } else if (!strcmp(kind, "reflected")) {
+    vf64 err;
+    const vf64 value = option ? rm_digamma_of_negative(vf64_input("x"), &err) : rm_lgamma_reflected(vf64_input("x"), &err);
+    rec_test("row", value, vf64_set1(0.0), err, NULL);
   } else if (!strcmp(kind, "term")) {
     rm_term_block block = {.x = places[0], .y = places[1], .g = places[2]};
     block.b = named("b"), block.scale = named("scale"), block.scale_low = named("scale_low");
