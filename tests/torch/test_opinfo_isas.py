@@ -23,7 +23,9 @@ SAMPLES = os.environ.get("REPMATH_OPINFO_SAMPLES", "1")
 
 def digests(isa, *options):
     program = pathlib.Path(__file__).resolve().parents[1] / "support/opinfo_digests.py"
-    environment = {**os.environ, "REPMATH_ISA": isa, "ATEN_CPU_CAPABILITY": "default"}
+    # Some samples stand in the order of a set of strings.
+    fixed = {"ATEN_CPU_CAPABILITY": "default", "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, **fixed, "REPMATH_ISA": isa}
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, program, SAMPLES, *options], env=environment, capture_output=True, text=True, check=False
