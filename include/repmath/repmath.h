@@ -8,6 +8,7 @@
 #include "elementwise_rounded.h"
 #include "fft.h"
 #include "formulas.h"
+#include "linalg.h"
 #include "losses.h"
 #include "nn.h"
 #include "optim.h"

@@ -1,0 +1,127 @@
+/* The products of kernels.h. A tile of C is in registers while a chain of k indices runs; the columns of B that it needs are copied beside each
+ * other, with zeros up to whole vectors. */
+#include "kernels.h"
+
+#include "../../crlibm/simd/machine.h"
+#include "../reduce/vector_pair.h"
+
+#if RM_SIMD == RM_SIMD_AVX512 || RM_SIMD == RM_SIMD_NEON
+enum { ROWS = 8, VECTORS = 2, PAIR_ROWS = 4, PAIR_VECTORS = 2 };
+#else
+enum { ROWS = 4, VECTORS = 2, PAIR_ROWS = 2, PAIR_VECTORS = 2 };
+#endif
+enum { WIDTH = VECTORS * RM_LANES, PAIR_WIDTH = PAIR_VECTORS * RM_LANES };
+
+/* Columns j to j + width of `count` rows of B from row k on. */
+RM_FN void pack(double *to, const rm_linalg_product *p, int64_t k, int64_t count, int64_t j, const int width) {
+  const int64_t columns = p->n - j < width ? p->n - j : width;
+  for (int64_t r = 0; r < count; r++) {
+    const double *from = p->b + (k + r) * p->ld_b + j;
+    for (int64_t c = 0; c < columns; c++) to[r * width + c] = from[c];
+    for (int64_t c = columns; c < width; c++) to[r * width + c] = 0.0;
+  }
+}
+
+/* Rows of A from row i on; beyond the last, that one again, whose sums are not stored. */
+RM_FN void rows_of(const double **row, const rm_linalg_product *p, int64_t i, int64_t k, const int rows) {
+  for (int r = 0; r < rows; r++) row[r] = p->a + (i + r < p->m ? i + r : p->m - 1) * p->ld_a + k;
+}
+
+/* A tile's row of C that is not a whole number of vectors goes through a buffer. */
+RM_FN void load_part(double *to, const double *from, int64_t columns, const int width) {
+  for (int c = 0; c < width; c++) to[c] = c < columns ? from[c] : 0.0;
+}
+RM_FN void store_part(double *to, const double *from, int64_t columns) {
+  for (int64_t c = 0; c < columns; c++) to[c] = from[c];
+}
+
+RM_FN void plain_tile(const rm_linalg_product *p, const double *b, int64_t i, int64_t j, int64_t k, int64_t count) {
+  vf64 s[ROWS][VECTORS];
+  const double *row[ROWS];
+  double buffer[WIDTH];
+  rows_of(row, p, i, k, ROWS);
+  RM_UNROLL for (int r = 0; r < ROWS; r++)
+    RM_UNROLL for (int v = 0; v < VECTORS; v++) s[r][v] = vf64_set1(0.0);
+  for (int64_t t = 0; t < count; t++) {
+    vf64 y[VECTORS];
+    RM_UNROLL for (int v = 0; v < VECTORS; v++) y[v] = vf64_load(b + t * WIDTH + v * RM_LANES);
+    RM_UNROLL for (int r = 0; r < ROWS; r++) {
+      const vf64 x = vf64_set1(row[r][t]);
+      RM_UNROLL for (int v = 0; v < VECTORS; v++) s[r][v] = vf64_mad(x, y[v], s[r][v]);
+    }
+  }
+  const int64_t columns = p->n - j < WIDTH ? p->n - j : WIDTH, rows = p->m - i < ROWS ? p->m - i : ROWS;
+  RM_UNROLL for (int r = 0; r < ROWS; r++) {
+    if (r >= rows) continue;
+    double *c = p->c + (i + r) * p->ld_c + j, *at = columns == WIDTH ? c : buffer;
+    if (at != c) load_part(buffer, c, columns, WIDTH);
+    RM_UNROLL for (int v = 0; v < VECTORS; v++) {
+      const vf64 old = vf64_load(at + v * RM_LANES);
+      vf64_store(at + v * RM_LANES, p->subtract ? vf64_sub(old, s[r][v]) : vf64_add(old, s[r][v]));
+    }
+    if (at != c) store_part(c, buffer, columns);
+  }
+}
+
+static void plain(const rm_linalg_product *p) {
+  double b[RM_LINALG_CHAIN * WIDTH];
+  for (int64_t k = 0; k < p->k; k += RM_LINALG_CHAIN) {
+    const int64_t count = p->k - k < RM_LINALG_CHAIN ? p->k - k : RM_LINALG_CHAIN;
+    for (int64_t j = 0; j < p->n; j += WIDTH) {
+      pack(b, p, k, count, j, WIDTH);
+      for (int64_t i = 0; i < p->m; i += ROWS) plain_tile(p, b, i, j, k, count);
+    }
+  }
+}
+
+/* Sums and their errors by two-sums; the errors of products join those. */
+RM_FN void pair_tile(const rm_linalg_product *p, const double *b, int64_t i, int64_t j, int64_t k, int64_t count) {
+  vf64 s[PAIR_ROWS][PAIR_VECTORS], e[PAIR_ROWS][PAIR_VECTORS];
+  const double *row[PAIR_ROWS];
+  double buffer[PAIR_WIDTH], buffer_low[PAIR_WIDTH];
+  rows_of(row, p, i, k, PAIR_ROWS);
+  RM_UNROLL for (int r = 0; r < PAIR_ROWS; r++)
+    RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) s[r][v] = e[r][v] = vf64_set1(0.0);
+  for (int64_t t = 0; t < count; t++) {
+    vf64 y[PAIR_VECTORS];
+    RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) y[v] = vf64_load(b + t * PAIR_WIDTH + v * RM_LANES);
+    RM_UNROLL for (int r = 0; r < PAIR_ROWS; r++) {
+      const vf64 x = vf64_set1(row[r][t]);
+      RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) {
+        const vf64 product = vf64_mul(x, y[v]), rest = vf64_mul_err(x, y[v], product);
+        const rm_vpair sum = rm_vpair_two_sum(s[r][v], product);
+        s[r][v] = sum.hi;
+        e[r][v] = vf64_add(e[r][v], vf64_add(sum.lo, rest));
+      }
+    }
+  }
+  const int64_t columns = p->n - j < PAIR_WIDTH ? p->n - j : PAIR_WIDTH, rows = p->m - i < PAIR_ROWS ? p->m - i : PAIR_ROWS;
+  RM_UNROLL for (int r = 0; r < PAIR_ROWS; r++) {
+    if (r >= rows) continue;
+    double *c = p->c + (i + r) * p->ld_c + j, *low = p->low + (i + r) * p->ld_c + j;
+    double *at = columns == PAIR_WIDTH ? c : buffer, *at_low = columns == PAIR_WIDTH ? low : buffer_low;
+    if (at != c) load_part(buffer, c, columns, PAIR_WIDTH), load_part(buffer_low, low, columns, PAIR_WIDTH);
+    RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) {
+      const int o = v * RM_LANES;
+      const vf64 hi = p->subtract ? vf64_neg(s[r][v]) : s[r][v], lo = p->subtract ? vf64_neg(e[r][v]) : e[r][v];
+      const rm_vpair sum = rm_vpair_two_sum(vf64_load(at + o), hi);
+      vf64_store(at + o, sum.hi);
+      vf64_store(at_low + o, vf64_add(vf64_load(at_low + o), vf64_add(sum.lo, lo)));
+    }
+    if (at != c) store_part(c, buffer, columns), store_part(low, buffer_low, columns);
+  }
+}
+
+static void pair(const rm_linalg_product *p) {
+  double b[RM_LINALG_PAIR_CHAIN * PAIR_WIDTH];
+  for (int64_t k = 0; k < p->k; k += RM_LINALG_PAIR_CHAIN) {
+    const int64_t count = p->k - k < RM_LINALG_PAIR_CHAIN ? p->k - k : RM_LINALG_PAIR_CHAIN;
+    for (int64_t j = 0; j < p->n; j += PAIR_WIDTH) {
+      pack(b, p, k, count, j, PAIR_WIDTH);
+      for (int64_t i = 0; i < p->m; i += PAIR_ROWS) pair_tile(p, b, i, j, k, count);
+    }
+  }
+}
+
+extern const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table);
+const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table) = {plain, pair};
