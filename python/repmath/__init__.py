@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dlpack, _dtypes, dlpack, fft, init, nn, optim, random, rounding
+from . import _core, _dlpack, _dtypes, dlpack, fft, init, linalg, nn, optim, random, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
@@ -63,6 +63,7 @@ __all__ = [
     "get_num_threads",
     "index_add",
     "init",
+    "linalg",
     "matmul",
     "matvec",
     "mean",

@@ -8,6 +8,7 @@ from . import _core as _core
 from . import dlpack as dlpack
 from . import fft as fft
 from . import init as init
+from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim
 from . import random as random

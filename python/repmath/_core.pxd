@@ -1,6 +1,6 @@
 # What _core calls: the C library, the ufuncs' C code beside it, and the floating-point environment.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "<fenv.h>" nogil:
     ctypedef struct fenv_t:
@@ -118,6 +118,20 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_root_of_total(const rm_accumulator *squares, double *out) nogil
     int rm_status_code(rm_status status)
     int RM_ERR_INDEX, RM_ERR_MEMORY
+    rm_status rm_cholesky(int format, int64_t batch, int64_t n, const void *a, ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a,
+                          void *l, int32_t *info) nogil
+    rm_status rm_lu_factor(int format, int64_t batch, int64_t m, int64_t n, const void *a, ptrdiff_t next_a, ptrdiff_t row_a,
+                           ptrdiff_t col_a, void *lu, int32_t *pivots, int32_t *info) nogil
+    rm_status rm_solve(int format, int64_t batch, int64_t n, int64_t k, const void *a, ptrdiff_t next_a, ptrdiff_t row_a,
+                       ptrdiff_t col_a, const void *b, ptrdiff_t next_b, ptrdiff_t row_b, ptrdiff_t col_b, void *x,
+                       int32_t *info) nogil
+    rm_status rm_solve_triangular(int format, int upper, int unit, int64_t batch, int64_t n, int64_t k, const void *a,
+                                  ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
+                                  ptrdiff_t row_b, ptrdiff_t col_b, void *x, int32_t *info) nogil
+    rm_status rm_det(int format, int64_t batch, int64_t n, const void *a, ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a,
+                     void *det) nogil
+    rm_status rm_slogdet(int format, int64_t batch, int64_t n, const void *a, ptrdiff_t next_a, ptrdiff_t row_a,
+                         ptrdiff_t col_a, void *sign, void *log_size) nogil
     ctypedef struct rm_conv:
         int dims
         int64_t batch, channels_in, channels_out, groups

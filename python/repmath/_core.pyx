@@ -131,6 +131,7 @@ cdef class Environment:
 include "_bindings/ufuncs.pxi"
 include "_bindings/reductions.pxi"
 include "_bindings/products.pxi"
+include "_bindings/linalg.pxi"
 include "_bindings/nn.pxi"
 include "_bindings/random.pxi"
 include "_bindings/fft.pxi"

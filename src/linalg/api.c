@@ -14,7 +14,9 @@ enum { WORK_OF_THREAD = 1 << 16 }; /* multiplications that are worth a thread */
 
 rm_status rm_for_batch(int64_t batch, double work, rm_batch_fn *one, void *context, uint32_t *flags) {
   const double total = work * (double)batch;
-  const int64_t chunks = total < 2.0 * WORK_OF_THREAD ? 1 : total < 1e15 ? (int64_t)(total / WORK_OF_THREAD) : INT64_C(1) << 30;
+  const int64_t chunks = total < 2.0 * WORK_OF_THREAD ? 1
+                         : total < 1e15               ? (int64_t)(total / WORK_OF_THREAD)
+                                                      : INT64_C(1) << 30;
   const int threads = batch < 2 ? 1 : rm_threads_for(chunks < batch ? chunks : batch);
   rm_status status = RM_OK;
   if (threads == 1) { /* then a matrix may use several */
@@ -155,7 +157,8 @@ rm_status rm_solve(int format, int64_t batch, int64_t n, int64_t k, const void *
                    int32_t *info) {
   if (rm_isa_status()) return RM_ERR_ISA;
   if (!is_format(format)) return RM_STATUS(RM_ERR_ENUM, 1);
-  rm_linear_system s = {{format, a, next_a, row_a, col_a}, {format, b, next_b, row_b, col_b}, n, k, RM_LINALG_FULL, 0, x, info};
+  rm_linear_system s = {
+      {format, a, next_a, row_a, col_a}, {format, b, next_b, row_b, col_b}, n, k, RM_LINALG_FULL, 0, x, info};
   return solve(&s, batch, 2);
 }
 
@@ -166,8 +169,14 @@ rm_status rm_solve_triangular(int format, int upper, int unit, int64_t batch, in
   if (!is_format(format)) return RM_STATUS(RM_ERR_ENUM, 1);
   if (upper != 0 && upper != 1) return RM_STATUS(RM_ERR_ENUM, 2);
   if (unit != 0 && unit != 1) return RM_STATUS(RM_ERR_ENUM, 3);
-  rm_linear_system s = {{format, a, next_a, row_a, col_a}, {format, b, next_b, row_b, col_b}, n, k,
-                        upper ? RM_LINALG_UPPER : RM_LINALG_LOWER, unit, x, info};
+  rm_linear_system s = {{format, a, next_a, row_a, col_a},
+                        {format, b, next_b, row_b, col_b},
+                        n,
+                        k,
+                        upper ? RM_LINALG_UPPER : RM_LINALG_LOWER,
+                        unit,
+                        x,
+                        info};
   return solve(&s, batch, 4);
 }
 

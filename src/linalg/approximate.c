@@ -43,8 +43,8 @@ int rm_approximate_lu(int64_t n, double *a, int64_t *place, int *odd) {
     if (!factor_panel(n, first, last, a, place, odd)) return 0;
     for (int64_t i = first + 1; i < last; i++)
       for (int64_t j = first; j < i; j++) subtract_row(a + i * n + last, a + j * n + last, a[i * n + j], rest);
-    const rm_linalg_product update = {rest, rest, last - first, a + last * n + first, n, a + first * n + last, n, 1, a + last * n + last,
-                                      NULL, n};
+    const rm_linalg_product update = {
+        rest, rest, last - first, a + last * n + first, n, a + first * n + last, n, 1, a + last * n + last, NULL, n};
     if (rest) rm_linalg_kernels()->plain(&update);
   }
   return 1;
@@ -67,7 +67,8 @@ void rm_approximate_lower(int64_t n, int64_t k, const double *t, int unit, doubl
 void rm_approximate_upper(int64_t n, int64_t k, const double *t, int unit, double *x) {
   for (int64_t last = n; last > 0; last = (last - 1) / BLOCK * BLOCK) {
     const int64_t first = (last - 1) / BLOCK * BLOCK;
-    const rm_linalg_product update = {last - first, k, n - last, t + first * n + last, n, x + last * k, k, 1, x + first * k, NULL, k};
+    const rm_linalg_product update = {last - first,  k,    n - last, t + first * n + last, n, x + last * k, k, 1,
+                                      x + first * k, NULL, k};
     rm_linalg_kernels()->plain(&update);
     for (int64_t i = last; i-- > first;) {
       for (int64_t j = i + 1; j < last; j++)

@@ -15,7 +15,7 @@
 #include "kernels.h"
 #include "scaling.h"
 
-#define TINY 0x1p-900 /* covers all underflow: n^2 terms below 2^-1074, times |Y| < 2^100 */
+#define RM_LINALG_TINY 0x1p-900 /* covers all underflow: n^2 terms below 2^-1074, times |Y| < 2^100 */
 
 /* (hi + lo) 2^e within err 2^e. */
 typedef struct {
@@ -53,7 +53,7 @@ static void multiply_magnitudes(int64_t n, const double *m, const double *from, 
   for (int64_t i = 0; i < n; i++) {
     double sum = 0.0;
     for (int64_t j = 0; j < n; j++) sum += __builtin_fabs(m[i * n + j]) * from[j];
-    to[i] = sum * (1.0 + (double)(n + 8) * 0x1p-52) + TINY;
+    to[i] = sum * (1.0 + (double)(n + 8) * 0x1p-52) + RM_LINALG_TINY;
   }
 }
 
@@ -65,7 +65,8 @@ static void multiply_factors(workspace *w) {
   for (int64_t i = 0; i < n; i++) memcpy(w->lu + i * n, w->a.a + w->place[i] * n, (size_t)n * sizeof *w->lu);
   memset(w->t, 0, bytes), memset(w->s, 0, bytes), memset(w->e, 0, bytes), memset(w->e_low, 0, bytes);
   for (int64_t i = 0; i < n; i++) w->e[i * n + i] = -1.0;
-  const rm_linalg_product first = {n, n, n, w->x, n, w->lu, n, 0, w->t, w->s, n}, second = {n, n, n, w->t, n, w->y, n, 0, w->e, w->e_low, n},
+  const rm_linalg_product first = {n, n, n, w->x, n, w->lu, n, 0, w->t, w->s, n},
+                          second = {n, n, n, w->t, n, w->y, n, 0, w->e, w->e_low, n},
                           third = {n, n, n, w->s, n, w->y, n, 0, w->e, w->e_low, n};
   rm_linalg_kernels()->pair(&first);
   rm_linalg_kernels()->pair(&second);
@@ -75,7 +76,7 @@ static void multiply_factors(workspace *w) {
   for (int64_t i = 0; i < n; i++) { /* |T| + |S|, rounded within what `up` covers */
     double sum = 0.0;
     for (int64_t j = 0; j < n; j++) sum += (__builtin_fabs(w->t[i * n + j]) + __builtin_fabs(w->s[i * n + j])) * w->one[j];
-    w->other[i] = sum * (1.0 + (double)(n + 8) * 0x1p-52) + TINY;
+    w->other[i] = sum * (1.0 + (double)(n + 8) * 0x1p-52) + RM_LINALG_TINY;
   }
   multiply_magnitudes(n, w->lu, w->one, w->rows);
   multiply_magnitudes(n, w->x, w->rows, w->one);
@@ -87,7 +88,8 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
   const int64_t n = w->n;
   const double up = 1.0 + (double)(n * n + 16) * 0x1p-52;
   const double unit = RM_BOUND(rm_linalg_pair_unit(n, 1)), unit_e = RM_BOUND(rm_linalg_pair_unit(n, 2));
-  double eps = 0.0, delta = 0.0, delta_trace = 0.0, trace = 0.0, trace_low = 0.0, trace_size = 0.0, square = 0.0, square_size = 0.0;
+  double eps = 0.0, delta = 0.0, delta_trace = 0.0, trace = 0.0, trace_low = 0.0, trace_size = 0.0, square = 0.0,
+         square_size = 0.0;
   for (int64_t i = 0; i < n; i++) {
     double sum = 0.0, e;
     for (int64_t j = 0; j < n; j++) {
@@ -110,7 +112,7 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
     for (int64_t j = 0; j < n; j++) sum += __builtin_fabs(w->e_low[i * n + j]);
     low_row = sum > low_row ? sum : low_row;
   }
-  delta = delta * up + TINY;
+  delta = delta * up + RM_LINALG_TINY;
   eps = eps * up + delta;
   if (!(eps < 0x1p-10)) return 0;
   /* lambda = log det(I + E): the trace, less half of the square's. trace_low adds 2 n numbers of at most 2^-52 trace_size in all. */
@@ -127,10 +129,9 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
   f->hi = rm_two_sum(1.0, high, &one);
   beside = one + rest;
   f->hi = rm_two_sum(f->hi, beside, &f->lo);
-  f->err = RM_BOUND((1.01 * err + bound * bound * bound * bound * 0.05 + 0x1p-50 * (__builtin_fabs(low) + bound * bound) +
-                     0x1p-52 * __builtin_fabs(beside)) *
-                    up) +
-           TINY;
+  const double errors = 1.01 * err + bound * bound * bound * bound * 0.05 + 0x1p-50 * (__builtin_fabs(low) + bound * bound) +
+                        0x1p-52 * __builtin_fabs(beside);
+  f->err = RM_BOUND(errors * up) + RM_LINALG_TINY;
   f->e = 0;
   return rm_is_finite(f->err);
 }
@@ -153,7 +154,8 @@ static int divide_by_diagonal(const workspace *w, int odd, enclosure *f) {
   const double rest = (((f->hi - p) - rm_two_prod_error(q, hi, p)) + f->lo) - q * lo;
   const double size = __builtin_fabs(q);
   f->hi = rm_two_sum(q, rest / hi, &f->lo);
-  f->err = RM_BOUND(f->err / __builtin_fabs(hi) * (1.0 + 0x1p-40) + (double)(n + 2) * 0x1.1p-101 * size);
+  const double errors = f->err / __builtin_fabs(hi) * (1.0 + 0x1p-40) + (double)(n + 2) * 0x1.1p-101 * size;
+  f->err = RM_BOUND(errors);
   f->e -= e;
   for (int64_t i = 0; i < n; i++) f->e -= w->a.row[i] + w->a.col[i];
   if (odd) f->hi = -f->hi, f->lo = -f->lo;
@@ -169,7 +171,8 @@ static int enclose(workspace *w, enclosure *f) {
 }
 
 /* The logarithm of a positive number m 2^e, of `length` limbs, within err units. */
-static int round_log(const uint64_t *limbs, int64_t length, int64_t e, double err, int format, uint64_t *bits, uint32_t *flags) {
+static int round_log(const uint64_t *limbs, int64_t length, int64_t e, double err, int format, uint64_t *bits,
+                     uint32_t *flags) {
   rm_ball a, y;
   if (length > 4 * RM_BALL_LIMBS) { /* the limbs below are an error of a unit */
     const int64_t drop = length - 4 * RM_BALL_LIMBS;

@@ -11,9 +11,9 @@
 #include "modular.h"
 
 enum { PRIME_BITS = 61 }; /* every prime is above 2^61 */
-#define WORK_LIMIT 0x1p39 /* multiplications modulo a prime: some ten minutes */
-#define MEMORY_LIMIT (INT64_C(1) << 25) /* limbs */
-#define FIRST_PRIME ((UINT64_C(1) << 62) + 1)
+#define RM_LINALG_WORK 0x1p39 /* multiplications modulo a prime: some ten minutes */
+#define RM_LINALG_LIMBS (INT64_C(1) << 25) /* limbs */
+#define RM_LINALG_PRIMES_BELOW ((UINT64_C(1) << 62) + 1)
 
 /* The integers N and c: odd parts, and how far they are shifted. */
 typedef struct {
@@ -277,13 +277,11 @@ static int allocate(const integers *s, int64_t columns, int64_t values, residues
   c->product[0] = 1;
   return 1;
 }
-static void release(residues *w, remainders *c) {
-  free(w->matrix), free(w->power), free(w->inverse), free(c->value);
-}
+static void release(residues *w, remainders *c) { free(w->matrix), free(w->power), free(w->inverse), free(c->value); }
 
 /* The columns first to first + columns of the right side, whose wanted solutions are `values` many. *info as in rm_exact_solve. */
-static rm_status solve_columns(const integers *s, const rm_exact_system *system, int64_t first, int64_t columns, int64_t values,
-                               int format, uint64_t *bits, int32_t *info, uint32_t *flags) {
+static rm_status solve_columns(const integers *s, const rm_exact_system *system, int64_t first, int64_t columns,
+                               int64_t values, int format, uint64_t *bits, int32_t *info, uint32_t *flags) {
   const int64_t n = s->n, k = s->k, needed = primes_for(s->bits), width = n + columns;
   const int64_t goal = values ? needed : 1; /* one shows that A is regular */
   residues w = {0};
@@ -292,7 +290,7 @@ static rm_status solve_columns(const integers *s, const rm_exact_system *system,
   int ok = allocate(s, columns, values + 1, &w, &c);
   if (ok) ok = (work = rm_linalg_memory(2 * (c.room + 2), 8)) != NULL;
   int64_t good = 0, bad = 0, dependent = 0;
-  uint64_t from = FIRST_PRIME;
+  uint64_t from = RM_LINALG_PRIMES_BELOW;
   while (ok && good < goal && (good > 0 || bad < needed)) {
     const rm_modulus m = rm_prime_below(from);
     from = m.p;
@@ -344,14 +342,14 @@ static int begin(integers *s, int64_t n, int64_t k, const double *a, const doubl
 
 static int too_long(const integers *s) {
   const double n = (double)s->n;
-  return (double)primes_for(s->bits) * (n * n * n / 3.0 + n * n * (double)s->k + 64.0 * n) > WORK_LIMIT;
+  return (double)primes_for(s->bits) * (n * n * n / 3.0 + n * n * (double)s->k + 64.0 * n) > RM_LINALG_WORK;
 }
 
 rm_status rm_exact_solve(const rm_exact_system *system, int format, uint64_t *bits, int32_t *info, uint32_t *flags) {
   integers s;
   if (!begin(&s, system->n, system->k, system->a, system->b)) return RM_ERR_MEMORY;
   rm_status status = too_long(&s) ? RM_ERR_UNDECIDED : RM_OK;
-  const int64_t limit = MEMORY_LIMIT / (primes_for(s.bits) + 2);
+  const int64_t limit = RM_LINALG_LIMBS / (primes_for(s.bits) + 2);
   *info = 0;
   for (int64_t first = 0; first < s.k && !status && !*info;) {
     int64_t columns = 0, values = 0;
@@ -378,7 +376,7 @@ rm_status rm_exact_determinant(int64_t n, const double *a, rm_exact_number *det)
   rm_status status = too_long(&s) ? RM_ERR_UNDECIDED : RM_OK;
   uint64_t *work = NULL;
   if (!status && !(allocate(&s, 0, 1, &w, &c) && (work = rm_linalg_memory(c.room, 8)) != NULL)) status = RM_ERR_MEMORY;
-  uint64_t from = FIRST_PRIME;
+  uint64_t from = RM_LINALG_PRIMES_BELOW;
   for (int64_t i = 0; i < needed && !status; i++) {
     const rm_modulus m = rm_prime_below(from);
     int64_t column;

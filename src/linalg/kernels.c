@@ -40,8 +40,7 @@ RM_FN void plain_tile(const rm_linalg_product *p, const double *b, int64_t i, in
   const double *row[ROWS];
   double buffer[WIDTH];
   rows_of(row, p, i, k, ROWS);
-  RM_UNROLL for (int r = 0; r < ROWS; r++)
-    RM_UNROLL for (int v = 0; v < VECTORS; v++) s[r][v] = vf64_set1(0.0);
+  RM_UNROLL for (int r = 0; r < ROWS; r++) RM_UNROLL for (int v = 0; v < VECTORS; v++) s[r][v] = vf64_set1(0.0);
   for (int64_t t = 0; t < count; t++) {
     vf64 y[VECTORS];
     RM_UNROLL for (int v = 0; v < VECTORS; v++) y[v] = vf64_load(b + t * WIDTH + v * RM_LANES);
@@ -80,8 +79,8 @@ RM_FN void pair_tile(const rm_linalg_product *p, const double *b, int64_t i, int
   const double *row[PAIR_ROWS];
   double buffer[PAIR_WIDTH], buffer_low[PAIR_WIDTH];
   rows_of(row, p, i, k, PAIR_ROWS);
-  RM_UNROLL for (int r = 0; r < PAIR_ROWS; r++)
-    RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) s[r][v] = e[r][v] = vf64_set1(0.0);
+  RM_UNROLL for (int r = 0; r < PAIR_ROWS; r++) RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) s[r][v] = e[r][v] =
+      vf64_set1(0.0);
   for (int64_t t = 0; t < count; t++) {
     vf64 y[PAIR_VECTORS];
     RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) y[v] = vf64_load(b + t * PAIR_WIDTH + v * RM_LANES);

@@ -72,7 +72,8 @@ static int divide(approximation v, double d, approximation *q) {
   q->hi = v.hi / d;
   const double p = q->hi * d, rest = (v.hi - p) - rm_two_prod_error(q->hi, d, p);
   q->lo = (rest + v.lo) / d;
-  q->err = RM_BOUND(v.err / __builtin_fabs(d) * (1.0 + 0x1p-40) + 0x1p-102 * __builtin_fabs(q->hi));
+  const double quotient_err = v.err / __builtin_fabs(d) * (1.0 + 0x1p-40) + 0x1p-102 * __builtin_fabs(q->hi);
+  q->err = RM_BOUND(quotient_err);
   return 1;
 }
 
@@ -83,7 +84,8 @@ static int root(approximation v, approximation *q) {
   q->hi = __builtin_sqrt(v.hi);
   const double p = q->hi * q->hi, rest = (v.hi - p) - rm_two_prod_error(q->hi, q->hi, p);
   q->lo = (rest + v.lo) / (2.0 * q->hi);
-  q->err = RM_BOUND(v.err / (2.0 * q->hi) * (1.0 + 0x1p-19) + 0x1p-101 * q->hi);
+  const double root_err = v.err / (2.0 * q->hi) * (1.0 + 0x1p-19) + 0x1p-101 * q->hi;
+  q->err = RM_BOUND(root_err);
   return 1;
 }
 
@@ -127,11 +129,12 @@ static uint64_t exact_entry(const difference *d, int what, double by, uint32_t *
     int e;
     const uint64_t m = rm_decompose(by, &e);
     const rm_u128 q = top.m / m;
-    return rm_round_exact(top.negative != rm_is_negative(by), q | (rm_u128)(top.m % m != 0 || top.inexact), (int64_t)top.e - e,
-                          d->format, RM_NEAREST, flags);
+    return rm_round_exact(top.negative != rm_is_negative(by), q | (rm_u128)(top.m % m != 0 || top.inexact),
+                          (int64_t)top.e - e, d->format, RM_NEAREST, flags);
   }
   if (top.m == 0) return 0;
-  return top.negative ? rm_nan_bits(d->format) : rm_round_root(top.m | (rm_u128)top.inexact, top.e, d->format, RM_NEAREST, flags);
+  return top.negative ? rm_nan_bits(d->format)
+                      : rm_round_root(top.m | (rm_u128)top.inexact, top.e, d->format, RM_NEAREST, flags);
 }
 
 static uint64_t entry(const difference *d, int what, double by, uint32_t *flags) {
@@ -202,7 +205,8 @@ typedef struct {
 } lu_work;
 
 static difference lu_difference(const lu_work *w, int64_t i, int64_t j, int64_t terms) {
-  const int64_t r = w->row[i], from = w->finite ? later(w->first_l[r], w->first_u[j]) : 0, begin = from < terms ? from : terms;
+  const int64_t r = w->row[i], from = w->finite ? later(w->first_l[r], w->first_u[j]) : 0,
+                begin = from < terms ? from : terms;
   return (difference){w->a->format, rm_batch_at(w->a, w->t, r, j), w->l + (r * w->k + begin) * w->size,
                       w->u + (j * w->k + begin) * w->size, terms - begin};
 }

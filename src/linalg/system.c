@@ -22,7 +22,7 @@ enum {
   PAIR_TERMS = 3,        /* found by compensated residuals; the others by exact ones */
   LEAST_TERM = -660      /* A y has no bit below 2^-1074 where the terms of y are not below this exponent */
 };
-#define TINY 0x1p-1000   /* covers all underflow */
+#define RM_LINALG_TINY 0x1p-1000   /* covers all underflow */
 
 typedef struct {
   const rm_linear_system *s;
@@ -40,7 +40,7 @@ typedef struct {
 } solver;
 
 /* A sum of n magnitudes, made larger than what it stands for: n additions, and a rounding of each term. */
-static double above(double sum, int64_t n) { return sum * (1.0 + (double)(n + 8) * 0x1p-52) + TINY; }
+static double above(double sum, int64_t n) { return sum * (1.0 + (double)(n + 8) * 0x1p-52) + RM_LINALG_TINY; }
 
 /* An approximate inverse. Whether there is one. */
 static int invert(solver *v) {
@@ -88,7 +88,7 @@ static int verify(solver *v) {
     double g = 0.0, size = 0.0;
     for (int64_t j = 0; j < n; j++) g += __builtin_fabs(v->work[i * n + j]), size += __builtin_fabs(v->r[i * n + j]);
     v->size[i] = above(size, n);
-    v->g[i] = above(g + RM_BOUND(rm_linalg_plain_unit(n) * (1.0 + v->size[i] * v->norm)), n);
+    v->g[i] = above(g + RM_BOUND(rm_linalg_plain_unit(n)) * (1.0 + v->size[i] * v->norm), n);
     finite &= rm_is_finite(v->g[i]) && rm_is_finite(v->size[i]);
     if (v->g[i] > v->beta) v->beta = v->g[i];
     if (v->size[i] > v->reach) v->reach = v->size[i];
@@ -154,7 +154,8 @@ static int round_exactly(const double *x, int64_t stride, int terms, double err,
 
 /* Whether the sum of terms, within err, times 2^shift rounds one way. In hi + lo the roundings of lo, fewer than TERMS, are below
  * 2^-51 |lo|; the ends of binary64 are rounded as in decide() of recurrence.c. */
-static int settle(const double *x, int64_t stride, int terms, double err, int shift, int format, uint64_t *bits, uint32_t *flags) {
+static int settle(const double *x, int64_t stride, int terms, double err, int shift, int format, uint64_t *bits,
+                  uint32_t *flags) {
   double hi = x[0], lo = 0.0, e;
   for (int t = 1; t < terms; t++) {
     hi = rm_two_sum(hi, x[t * stride], &e);
@@ -263,10 +264,12 @@ static rm_status refine(const solver *v, columns *c) {
     const column_facts f = look(v, c, j);
     /* r is rounded, within rho in all: |d - R r|_i <= size_i (plain |r| + rho). b is below 2. */
     const double rho = 0x1.01p-53 * f.residual + unit * (2.0 + v->norm * f.terms * (1.0 + 0x1p-40)) + 0x1p-1040;
-    const double around = plain * f.residual + rho, distance = (f.last + v->reach * around + TINY) / (1.0 - v->beta);
+    const double around = plain * f.residual + rho,
+                 distance = (f.last + v->reach * around + RM_LINALG_TINY) / (1.0 - v->beta);
     const int exact = is_solution(v, c, j, &f, unit, f.residual + rho);
     for (int64_t i = 0; i < n; i++) {
-      const double err = RM_BOUND((v->size[i] * around + v->g[i] * distance) * (1.0 + 0x1p-40)) + TINY;
+      const double apart = (v->size[i] * around + v->g[i] * distance) * (1.0 + 0x1p-40),
+                   err = RM_BOUND(apart) + RM_LINALG_TINY;
       c->err[i * k + j] = exact ? 0.0 : f.finite ? err : rm_from_bits64(UINT64_C(0x7ff0000000000000));
       if (exact) next[i * k + j] = 0.0;
     }

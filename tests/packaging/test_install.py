@@ -19,6 +19,7 @@ HEADERS = [
     "elementwise.h",
     "elementwise_rounded.h",
     "formulas.h",
+    "linalg.h",
     "losses.h",
     "nn.h",
     "optim.h",

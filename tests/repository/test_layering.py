@@ -54,6 +54,7 @@ ALLOWED = {
     "src/blas/": ["src/blas/", *REDUCE],
     "src/random/": ["src/random/", *COMMON],
     "src/fft/": ["src/fft/", *REDUCE],
+    "src/linalg/": ["src/linalg/", *REDUCE],  # products of src/blas by its public functions
     "src/nn/": ["src/nn/", "src/random/", "src/blas/", *REDUCE],
     "src/blas_compat/": ["src/blas_compat/", "include/repmath/"],
     "src/xla/": ["src/xla/", "include/repmath/", "crlibm/functions.def"],  # the manifest is a list, not code
@@ -301,12 +302,14 @@ TOLERANCE = re.compile(r"allclose\(|approx\(|assert_close|gradcheck|isclose|asse
 TOLERANT = {
     "tests/jax/test_elementwise.py",  # derivatives
     "tests/jax/test_nn.py",  # derivatives
+    "tests/python/test_linalg.py",  # the meaning of NumPy's and SciPy's names, beside the bits
     "tests/python/test_random.py",  # moments; gains of PyTorch
     "tests/python/test_ufuncs.py",  # a first look beside the bits
     "tests/torch/test_alignments.py",  # ctc_loss, which is composed
     "tests/torch/test_calls.py",  # steps of sparse gradients, which are PyTorch's own
     "tests/torch/test_chains.py",  # composed operators
     "tests/torch/test_images.py",  # PyTorch's definition
+    "tests/torch/test_linear_algebra.py",  # derivatives; PyTorch's definition
     "tests/torch/test_mode.py",  # PyTorch's definition
     "tests/torch/test_modules.py",  # PyTorch's modules, beside the bits of the functions
     "tests/torch/test_operators.py",  # derivatives

@@ -35,7 +35,9 @@ class Linalg:
     def cholesky(self, a):
         batch, n, _ = a.shape
         out, info = np.full(a.shape, 7, a.dtype), np.full(batch, 7, np.int32)
-        status = self.c.rm_cholesky(number_of(a.dtype), I64(batch), I64(n), pointer(a), *map(I64, a.strides), pointer(out), pointer(info))
+        status = self.c.rm_cholesky(
+            number_of(a.dtype), I64(batch), I64(n), pointer(a), *map(I64, a.strides), pointer(out), pointer(info)
+        )
         assert status == OK
         return out, info
 
@@ -67,7 +69,9 @@ class Linalg:
 
     def det(self, a):
         out = np.full(len(a), 7, a.dtype)
-        status = self.c.rm_det(number_of(a.dtype), I64(len(a)), I64(a.shape[1]), pointer(a), *map(I64, a.strides), pointer(out))
+        status = self.c.rm_det(
+            number_of(a.dtype), I64(len(a)), I64(a.shape[1]), pointer(a), *map(I64, a.strides), pointer(out)
+        )
         assert status == OK
         return out
 
@@ -99,7 +103,9 @@ def exact_solution(a: np.ndarray, b: np.ndarray | None):
     except ZeroDivisionError:
         return None
     k = n if b is None else b.shape[1]
-    return np.array([[_rounded(x[i, j], a.dtype) for j in range(k)] for i in range(n)], UNSIGNED[a.dtype.itemsize]).reshape(n, k)
+    return np.array([[_rounded(x[i, j], a.dtype) for j in range(k)] for i in range(n)], UNSIGNED[a.dtype.itemsize]).reshape(
+        n, k
+    )
 
 
 def exact_determinant(a: np.ndarray) -> Fraction:

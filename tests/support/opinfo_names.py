@@ -4,24 +4,22 @@ from repmath.torch._aten.table import lines
 
 # Their samples call operators that are not in the table: special functions, decompositions, transforms, complex numbers.
 OUTSIDE = """
-_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate cdouble cfloat chalf cholesky
-cholesky_inverse cholesky_solve fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft
-fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histogramdd i0 igamma
-igammac index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] linalg.cholesky linalg.cholesky_ex linalg.cond
-linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.householder_product linalg.inv linalg.inv_ex linalg.ldl_factor
-linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq linalg.lstsq[grad_oriented] linalg.lu linalg.lu_factor linalg.lu_factor_ex
-linalg.lu_solve linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.slogdet linalg.solve linalg.solve_ex
-linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack matrix_exp
-mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5]
-norm[nuc] ormqr pca_lowrank pinverse polar polygamma[polygamma_n_0] polygamma[polygamma_n_1] polygamma[polygamma_n_2]
-polygamma[polygamma_n_3] polygamma[polygamma_n_4] qr scatter_reduce[prod] signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm
-special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t
-special.chebyshev_polynomial_u special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.erfcx special.hermite_polynomial_h
+_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate cdouble cfloat
+chalf fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.ihfft2 fft.ihfftn
+fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histogramdd i0 igamma igammac
+index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] linalg.cond linalg.eig linalg.eigh linalg.eigvals
+linalg.eigvalsh linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq
+linalg.lstsq[grad_oriented] linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.svd linalg.svdvals
+matrix_exp mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5] norm[nuc] ormqr pca_lowrank pinverse polar
+polygamma[polygamma_n_0] polygamma[polygamma_n_1] polygamma[polygamma_n_2] polygamma[polygamma_n_3] polygamma[polygamma_n_4]
+qr scatter_reduce[prod] signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm special.airy_ai special.bessel_j0
+special.bessel_j1 special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t special.chebyshev_polynomial_u
+special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.erfcx special.hermite_polynomial_h
 special.hermite_polynomial_he special.i0e special.i1 special.i1e special.laguerre_polynomial_l special.legendre_polynomial_p
 special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
 special.polygamma[special_polygamma_n_0] special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
 special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
-special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta stft svd svd_lowrank to_sparse triangular_solve
+special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta stft svd svd_lowrank to_sparse
 """.split()  # noqa: SIM905
 
 # No samples of float32 that the CPU takes.
@@ -43,7 +41,6 @@ uniform log_normal geometric cauchy nn.functional.rrelu nn.functional.fractional
 # Samples that are refused, and why.
 REFUSED = {
     "linalg.matrix_norm": "aten._linalg_svd.default",
-    "linalg.matrix_power": "aten.linalg_inv_ex.default",
     "linalg.matrix_rank": "aten._linalg_svd.default",
     "linalg.matrix_rank[hermitian]": "aten._linalg_eigh.default",
     "linalg.norm": "aten._linalg_svd.default",
@@ -76,7 +73,9 @@ signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.win
 signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming signal.windows.hann signal.windows.nuttall
 sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.soft_margin_loss nn.functional.multi_margin_loss
 nn.functional.multilabel_margin_loss renorm nn.functional.embedding nn.functional.bilinear nn.functional.interpolate[bicubic]
-_upsample_bilinear2d_aa nn.functional.ctc_loss
+_upsample_bilinear2d_aa nn.functional.ctc_loss cholesky cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex linalg.det
+linalg.inv linalg.inv_ex linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.slogdet linalg.solve linalg.solve_ex
+linalg.solve_triangular linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack triangular_solve
 """.split()  # noqa: SIM905
 # Gradients that are one operator of the table, of the arguments: all others are composed, of the rounded result or of several operators.
 GRADIENT_COMPOSED = (
@@ -123,6 +122,8 @@ ELSEWHERE = {
         "torch/test_mode.py": "fused_adam fused_adamw fused_sgd",
         "torch/test_optimizers.py": "fused_adagrad unscale update_scale",
         "torch/test_experts.py": "grouped_mm bincount batch_norm_without_training histogram_of_edges",
+        "torch/test_linear_algebra.py": "cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_solve_triangular triangular_solve "
+        "linalg_lu_factor_ex linalg_lu linalg_lu_solve linalg_solve_ex linalg_inv_ex linalg_det linalg_slogdet",
         "torch/test_fake_quantize.py": "fake_quantize fake_quantize_by_tensors fake_quantize_channels",
     }.items()
     for name in functions.split()

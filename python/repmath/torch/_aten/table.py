@@ -22,6 +22,7 @@ from . import (  # noqa: F401
     histograms,
     interpolation,
     layers,
+    linear_algebra,
     linspace,
     margin_losses,
     matmul_conv,
