@@ -195,6 +195,23 @@ static int scaled(double *y, int exponent) {
   return 1;
 }
 
+/* The imaginary parts that are 0 for all real input: those of indices that are their own opposites. */
+static void put_zeros(const rm_fft_problem *p, buffers *b, int64_t row) {
+  const int64_t last = p->length[p->rank - 1], width = b->work.width;
+  int64_t rest = row;
+  for (int axis = p->rank - 2; axis >= 0; axis--) {
+    if (2 * (rest % p->length[axis]) % p->length[axis]) return;
+    rest /= p->length[axis];
+  }
+  for (int64_t k = 0; k <= last / 2; k += last % 2 ? last : last / 2)
+    for (int64_t i = k * width; i < (k + 1) * width; i++) {
+      b->open[i] &= p->inverse ? 2 : 1;
+      void *const part = p->inverse ? b->re : b->im;
+      if (p->format == RM_F32) ((float *)part)[i] = 0.0f;
+      else ((double *)part)[i] = 0.0;
+    }
+}
+
 /* Rounds the results of one row of all lanes; open parts are left for note_open. `from` is the transformed buffer. */
 static int round_row(const worker *t, buffers *b, const double *from, int64_t row, const double *factor, const double *err,
                      const int *exponent) {
@@ -210,6 +227,7 @@ static int round_row(const worker *t, buffers *b, const double *from, int64_t ro
       if (!(b->open[i] & 1) && !scaled(b->re + i, e)) b->open[i] |= 1, any = 1;
       if (!(b->open[i] & 2) && !scaled(b->im + i, e)) b->open[i] |= 2, any = 1;
     }
+  if (p->kind == RM_FFT_FROM_REAL) put_zeros(p, b, row);
   return any;
 }
 

@@ -4,9 +4,9 @@ from repmath.torch._aten.table import lines
 
 # Their samples call operators that are not in the table: special functions, decompositions, transforms, complex numbers.
 OUTSIDE = """
-_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate cdouble cfloat
-chalf fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.ihfft2 fft.ihfftn
-fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn geqrf hash_tensor histogramdd i0 igamma igammac
+_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate 
+chalf 
+geqrf hash_tensor histogramdd i0 igamma igammac
 index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] linalg.cond linalg.eig linalg.eigh linalg.eigvals
 linalg.eigvalsh linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq
 linalg.lstsq[grad_oriented] linalg.pinv linalg.pinv[hermitian] linalg.pinv[singular] linalg.qr linalg.svd linalg.svdvals
@@ -19,7 +19,7 @@ special.hermite_polynomial_he special.i0e special.i1 special.i1e special.laguerr
 special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
 special.polygamma[special_polygamma_n_0] special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
 special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
-special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta stft svd svd_lowrank to_sparse
+special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta svd svd_lowrank to_sparse
 """.split()  # noqa: SIM905
 
 # No samples of float32 that the CPU takes.
@@ -75,7 +75,7 @@ sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.so
 nn.functional.multilabel_margin_loss renorm nn.functional.embedding nn.functional.bilinear nn.functional.interpolate[bicubic]
 _upsample_bilinear2d_aa nn.functional.ctc_loss cholesky cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex linalg.det
 linalg.inv linalg.inv_ex linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.slogdet linalg.solve linalg.solve_ex
-linalg.solve_triangular linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack triangular_solve
+linalg.solve_triangular linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack triangular_solve fft.hfft2 fft.hfftn
 """.split()  # noqa: SIM905
 # Gradients that are one operator of the table, of the arguments: all others are composed, of the rounded result or of several operators.
 GRADIENT_COMPOSED = (
@@ -88,12 +88,12 @@ nn.functional.hardsigmoid outer pow sin sinh __rmul__ __rmod__ __rpow__ tan tanh
 take_along_dim tile logsumexp kron sigmoid erf erfc erfinv log_softmax norm norm[fro] std std[unbiased] var var[unbiased] linalg.cross
 linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri masked.norm masked.softmax masked.log_softmax
 masked.softmin masked.logaddexp masked.logsumexp prod cumprod masked.cumprod masked.prod linalg.vander logcumsumexp cdist
-nn.functional.pdist lgamma nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
+nn.functional.pdist lgamma stft fft.ihfft2 fft.ihfftn nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
 """.split()
     + COMPOSED
 )  # noqa: SIM905
-# The forward pass is covered, these gradients are not: of complex numbers, `_unsafe_masked_index`, and the derivative of digamma.
-WITHOUT_GRADIENT = ("view_as_complex", "complex", "_unsafe_masked_index", "digamma")
+# The forward pass is covered, these gradients are not: of `_unsafe_masked_index`, and the derivative of digamma.
+WITHOUT_GRADIENT = ("_unsafe_masked_index", "digamma")
 
 # Functions of the table that the backward passes of samples reach, and no forward pass; or a test beside them.
 BY_GRADIENTS = """
@@ -125,6 +125,7 @@ ELSEWHERE = {
         "torch/test_linear_algebra.py": "cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_solve_triangular triangular_solve "
         "linalg_lu_factor_ex linalg_lu linalg_lu_solve linalg_solve_ex linalg_inv_ex linalg_det linalg_slogdet",
         "torch/test_fake_quantize.py": "fake_quantize fake_quantize_by_tensors fake_quantize_channels",
+        "torch/test_fourier.py": "fft_c2c fft_r2c fft_c2r",
     }.items()
     for name in functions.split()
 }

@@ -440,7 +440,7 @@ def test_mixed_formats_and_complex_numbers_are_refused():
     for case in (lambda: torch.lerp(x, x.half(), 0.5), lambda: torch.lerp(x, x.half(), x)):
         with pytest.raises(RuntimeError, match="expected dtype"), rt.reproducible():
             case()
-    for case in (lambda: z * z, lambda: z * 2.0, lambda: z.abs(), lambda: z.sgn(), lambda: z.sum(), lambda: x + 1j):
+    for case in (lambda: z / z, lambda: z.sgn(), lambda: z.prod(), lambda: z.exp(), lambda: z.real / z, lambda: z @ z):
         with pytest.raises(rt.UncoveredOperatorError), rt.reproducible():
             case()
 

@@ -50,7 +50,7 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if t.dtype is dtype:
         return t
     if t.is_complex() or dtype.is_complex:
-        raise Uncovered("complex numbers")
+        return _convert_complex(t, dtype)
     made: Any = _CAST(t, dtype=dtype)
     if made is not NotImplemented:
         converted: torch.Tensor = made
@@ -79,6 +79,19 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         made = t.to(dtype)
         return made.masked_fill_(made.isnan(), torch.nan) if t.sum().isnan() else made  # a NaN makes the sum one
     return as_tensor(convert_array(as_array(t), FORMATS[dtype]))
+
+
+# The formats of complex numbers, and those of their parts.
+PARTS = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+def _convert_complex(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """To complex numbers: each part is rounded once."""
+    if dtype not in PARTS or (t.is_complex() and t.dtype not in PARTS):
+        raise Uncovered("complex numbers")
+    if not t.is_complex():
+        return convert(t, PARTS[dtype]).to(dtype)
+    return torch.view_as_complex(convert(torch.view_as_real(t.resolve_conj()), PARTS[dtype]).contiguous())
 
 
 def _beyond(t: torch.Tensor, digits: int) -> bool:

@@ -8,6 +8,7 @@ from .._formula import formula
 from .._tensors import FORMATS
 from .common import (
     KERNELS,
+    PARTS,
     UFUNCS,
     Uncovered,
     apply,
@@ -105,7 +106,11 @@ def _of_real(name: str, own: Any) -> None:
     @integers
     def call(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
         if x.is_complex():
-            raise Uncovered("complex numbers")
+            if name != "magnitude" or x.dtype not in PARTS:
+                raise Uncovered("complex numbers")
+            parts = torch.view_as_real(x.resolve_conj())
+            made = apply("hypot", parts[..., 0].contiguous(), parts[..., 1].contiguous())
+            return made if out is None else write(out, made)
         return own(x) if out is None else write(out, own(x))
 
     KERNELS[name] = call

@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     embedding_bag,
     fake_quantize,
     foreach_fused,
+    fourier,
     fractional_pools,
     grid_sample,
     histograms,
@@ -154,7 +155,7 @@ _SEVERAL_FORMATS = frozenset(
     """add subtract rsub multiply divide power clamp clamp_min clamp_max maximum minimum addcmul addcdiv divide_by_mode floor_divide
     fmod remainder atan2 to_copy copy sum mean cumsum prod cumprod nansum layer_norm layer_norm_backward rms_norm rms_norm_backward
     group_norm group_norm_backward batch_norm batch_norm_without_running batch_norm_without_training batch_norm_backward arange arange_step linspace logspace index_copy
-    attention_backward ctc_loss_backward""".split()
+    attention_backward ctc_loss_backward fft_c2c fft_r2c fft_c2r""".split()
 )
 
 

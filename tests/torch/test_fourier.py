@@ -1,0 +1,214 @@
+"""torch.fft and complex numbers under reproducible(): the bits of repmath.fft, and gradients that are transforms again."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from exact_oracle import round_rational
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import repmath.fft as exact  # noqa: E402
+import repmath.torch as rt  # noqa: E402
+
+REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+NORMS = ("backward", "ortho", "forward")
+OTHER = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def numbers(shape, dtype, seed=1):
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+def same(t, a):
+    a = np.asarray(a)
+    t = t.detach().resolve_conj().resolve_neg().numpy()
+    return (
+        t.dtype == a.dtype and t.shape == a.shape and np.ascontiguousarray(t).tobytes() == np.ascontiguousarray(a).tobytes()
+    )
+
+
+def without_negative_zeros(a):
+    return np.asarray(a) + 0.0
+
+
+@pytest.mark.parametrize("dtype", REAL, ids=str)
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_one_axis(name, dtype):
+    x = numbers((3, 8, 2), REAL[dtype] if name in ("rfft", "ihfft") else dtype)
+    for n, dim, norm in itertools.product((None, 5, 12), (-1, 1, 0), NORMS):
+        if n is None and name in ("irfft", "hfft") and x.shape[dim] == 1:
+            continue
+        with rt.reproducible():
+            ours = getattr(torch.fft, name)(x, n, dim, norm)
+        want = getattr(exact, name)(x.numpy(), n, dim, norm)
+        if name == "ihfft":  # PyTorch takes the conjugate of a result, whose zeros become negative
+            assert same(ours + 0, without_negative_zeros(want))
+        else:
+            assert same(ours, want), (n, dim, norm)
+    if not x.is_complex():
+        return
+    with rt.reproducible():
+        ours = getattr(torch.fft, name)(x.real)
+    assert np.array_equal(ours.resolve_conj().numpy(), getattr(exact, name)(x.real.numpy()))
+
+
+@pytest.mark.parametrize("dtype", REAL, ids=str)
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "fftn", "ifftn", "rfft2", "irfft2", "rfftn", "irfftn"])
+def test_several_axes(name, dtype):
+    """Rounded once, where PyTorch hands all axes over in one call."""
+    x = numbers((4, 3, 6), REAL[dtype] if name.startswith("r") else dtype)
+    for s, dim in ((None, (1, 2)), ((5, 4), (0, 2)), ((2, 4), (2, 0))):
+        for norm in NORMS:
+            with rt.reproducible():
+                ours = getattr(torch.fft, name)(x, s, dim, norm)
+            assert same(ours, getattr(exact, name)(x.numpy(), s, dim, norm=norm)), (s, dim, norm)
+
+
+def gradient(call, x, g):
+    x = x.clone().requires_grad_()
+    with rt.reproducible():
+        (made,) = torch.autograd.grad(call(x), x, g)
+    return made
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("dtype", REAL, ids=str)
+def test_gradients(dtype, norm):
+    """With respect to the conjugate, as PyTorch has them: the transform with the other sign."""
+    z, g, real = numbers((3, 6), dtype), numbers((3, 6), dtype, 2), REAL[dtype]
+    made = gradient(lambda x: torch.fft.fft(x, norm=norm), z, g)
+    assert same(made, exact.ifft(g.numpy(), norm=OTHER[norm]))
+    made = gradient(lambda x: torch.fft.ifft(x, norm=norm), z, g)
+    assert same(made, exact.fft(g.numpy(), norm=OTHER[norm]))
+    made = gradient(lambda x: torch.fft.fft2(x, norm=norm), z, g)
+    assert same(made, exact.ifft2(g.numpy(), norm=OTHER[norm]))
+    made = gradient(lambda x: torch.fft.fft(x, norm=norm), z.real, g)
+    assert same(made, exact.ifft(g.numpy(), norm=OTHER[norm]).real)
+    half = g[:, :4].contiguous()
+    made = gradient(lambda x: torch.fft.rfft(x, norm=norm), z.real, half)
+    assert same(made, exact.ifft(half.numpy(), 6, norm=OTHER[norm]).real)
+    made = gradient(lambda x: torch.fft.irfft(x, norm=norm), z[:, :4], g.real)
+    want = exact.rfft(g.real.numpy(), norm=OTHER[norm])
+    want[:, 1:3] *= 2
+    assert same(made, want) and made.dtype is dtype and real is made.real.dtype
+
+
+def test_every_function_has_a_gradient():
+    z, x = numbers((4, 6), torch.complex64), numbers((4, 6), torch.float32)
+    for name in ("fft", "ifft", "irfft", "hfft", "fft2", "ifft2", "irfft2", "hfft2", "fftn", "ifftn", "irfftn", "hfftn"):
+        function = getattr(torch.fft, name)
+        for given in (z, z.conj()):
+            leaf = given.clone().requires_grad_()
+            with rt.reproducible():
+                made = function(leaf)
+                (made.real.square().sum() + (made.imag.sum() if made.is_complex() else 0)).backward()
+            assert leaf.grad.isfinite().all()
+    for name in ("fft", "ifft", "rfft", "ihfft", "rfft2", "ihfft2", "fftn", "rfftn", "ihfftn"):
+        leaf = x.clone().requires_grad_()
+        with rt.reproducible():
+            spectrum = getattr(torch.fft, name)(leaf)
+            power = spectrum.real.square() + spectrum.imag.square()
+            power.sum().backward()
+        assert leaf.grad.isfinite().all()
+
+
+def test_shifts():
+    z = numbers((5, 4), torch.complex64)
+    with rt.reproducible():
+        assert same(torch.fft.fftshift(z), exact.fftshift(z.numpy()))
+        assert same(torch.fft.ifftshift(z, dim=1), exact.ifftshift(z.numpy(), 1))
+
+
+def test_a_convolution_by_transforms():
+    """As layers do it that multiply spectra by weights, forward and backward, twice with the same bits."""
+    found = []
+    for _ in range(2):
+        with rt.reproducible():
+            torch.manual_seed(3)
+            x = torch.randn(2, 3, 16, requires_grad=True)
+            w = torch.complex(torch.randn(3, 9), torch.randn(3, 9)).requires_grad_()
+            torch.fft.irfft(torch.fft.rfft(x) * w, 16).square().sum().backward()
+        found.append([t.grad.resolve_conj().numpy().tobytes() for t in (x, w)])
+    assert found[0] == found[1]
+
+
+# ------------------------------------------------------------------------------------------------------ complex numbers
+
+
+def rounded(value, dtype):
+    fmt, unsigned = ("f32", np.uint32) if dtype is torch.complex64 else ("f64", np.uint64)
+    return np.array([round_rational(v, fmt) for v in value], unsigned).view(REAL[dtype].__str__().removeprefix("torch."))
+
+
+def parts(z):
+    flat = z.resolve_conj().reshape(-1).tolist()
+    return [(Fraction(v.real), Fraction(v.imag)) for v in flat]
+
+
+@pytest.mark.parametrize("dtype", REAL, ids=str)
+def test_arithmetic_rounds_each_part_once(dtype):
+    x, y = numbers((3, 5), dtype), numbers((3, 5), dtype, 2)
+    x[0, :2], y[0, :2] = 1 + 2.0**-20, complex(1, 1 + 2.0**-20)  # products that nearly cancel
+    r = numbers((3, 5), REAL[dtype], 3)
+    cases = {
+        "add": (lambda: x + y, lambda a, b, c, d, v: (a + c, b + d)),
+        "alpha": (lambda: torch.add(x, y, alpha=3), lambda a, b, c, d, v: (a + 3 * c, b + 3 * d)),
+        "sub": (lambda: x - y, lambda a, b, c, d, v: (a - c, b - d)),
+        "mul": (lambda: x * y, lambda a, b, c, d, v: (a * c - b * d, a * d + b * c)),
+        "conj": (lambda: x * y.conj(), lambda a, b, c, d, v: (a * c + b * d, b * c - a * d)),
+        "real": (lambda: x * r, lambda a, b, c, d, v: (a * v, b * v)),
+        "number": (lambda: x * 0.1, lambda a, b, c, d, v: (a * Fraction(0.1), b * Fraction(0.1))),
+        "i": (lambda: x * 1j, lambda a, b, c, d, v: (-b, a)),
+        "plus": (lambda: x + 0.25, lambda a, b, c, d, v: (a + Fraction(0.25), b)),
+        "over": (lambda: x / 3.0, lambda a, b, c, d, v: (a / 3, b / 3)),
+        "by": (lambda: x / r, lambda a, b, c, d, v: (a / v, b / v)),
+        "in place": (lambda: x.clone().mul_(2.5), lambda a, b, c, d, v: (a * Fraction(2.5), b * Fraction(2.5))),
+        "view": (lambda: x.clone()[:].add_(y), lambda a, b, c, d, v: (a + c, b + d)),
+    }
+    for name, (call, definition) in cases.items():
+        with rt.reproducible():
+            made = call()
+        rows = zip(parts(x), parts(y), r.reshape(-1).tolist(), strict=True)
+        want = np.array([rounded(definition(*p, *q, Fraction(v)), dtype) for p, q, v in rows])
+        got = torch.view_as_real(made.resolve_conj()).reshape(-1, 2).numpy()
+        assert made.dtype is dtype and np.array_equal(got, want), name
+
+
+def test_sums_and_means():
+    z = numbers((7, 40), torch.complex64)
+    with rt.reproducible():
+        for made, want in (
+            (z.sum(), lambda t: t.sum()), (z.sum(1, keepdim=True), lambda t: t.sum(1, keepdim=True)), (z.mean(0), lambda t: t.mean(0))
+        ):  # fmt: skip
+            assert torch.equal(made.real, want(z.real.clone())) and torch.equal(made.imag, want(z.imag.clone()))
+
+
+def test_magnitudes_and_conversions():
+    z = numbers((40,), torch.complex64)
+    with rt.reproducible():
+        assert torch.equal(z.abs(), torch.hypot(z.real.contiguous(), z.imag.contiguous()))
+        assert torch.equal(z.to(torch.complex128).to(torch.complex64), z)
+        assert torch.equal(z.real.clone().to(torch.complex64), torch.complex(z.real.contiguous(), torch.zeros(40)))
+        w = torch.zeros(3, 40, dtype=torch.complex64)
+        w[1] = z
+        w[2] = z.real
+    assert torch.equal(w[1], z) and torch.equal(w[2].real, z.real)
+
+
+def test_what_is_left_out_is_refused():
+    z = numbers((4,), torch.complex64)
+    for call in (
+        lambda: z / z,
+        lambda: z.sgn(),
+        lambda: z.prod(),
+        lambda: z.exp(),
+        lambda: z.abs().sum().item() + z.angle(),
+        lambda: z.to(torch.float32),
+    ):
+        with pytest.raises(rt.UncoveredOperatorError), rt.reproducible():
+            call()
+    with rt.reproducible(strict=False) as block:
+        z.prod()
+    assert block.uncovered
