@@ -4,8 +4,7 @@ from repmath.torch._aten.table import lines
 
 # Their samples call operators that are not in the table: special functions, decompositions, transforms, complex numbers.
 OUTSIDE = """
-_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate 
-chalf 
+_batch_norm_with_update _segment_reduce[lengths] _segment_reduce[offsets] _unsafe_masked_index_put_accumulate chalf
 geqrf hash_tensor histogramdd i0 igamma igammac
 index_reduce[amax] index_reduce[amin] index_reduce[mean] index_reduce[prod] linalg.cond linalg.eig linalg.eigh linalg.eigvals
 linalg.eigvalsh linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lstsq
