@@ -90,19 +90,7 @@ oracle: $(VENV)/proofs.stamp
 	$(BIN)/python -m proofs.run --table
 
 proofs: $(VENV)/proofs.stamp
-	$(BIN)/python -m proofs.smt.rounding_tests
-	$(BIN)/python -m proofs.smt.odd
-	$(BIN)/python -m proofs.words
-	$(BIN)/python -m proofs.cuts
-	$(BIN)/python -m proofs.edges
-	$(BIN)/python proofs/depth/run.py
-	$(BIN)/python proofs/exact/run.py
-	$(BIN)/python -m proofs.formula.check --write
-	$(BIN)/python -m proofs.run --all
-	$(BIN)/python -m proofs.mutants --seconds 300
-	$(BIN)/python -m proofs.oracle.b32 --all & f32=$$!; $(BIN)/python -m proofs.oracle.short --all; half=$$?; \
-	  wait $$f32 && exit $$half
-	$(BIN)/python -m proofs.run --table
+	$(BIN)/python -m proofs.everything
 
 test-cuda: $(VENV)/test.stamp
 	$(BIN)/python tests/cuda/run.py

@@ -128,9 +128,15 @@ MUTANTS = """
 Each constant and table entry of a kernel's graph, but zeros and the claim, is moved one unit in its last place up and down, and each integer constant and
 count of a shift by one (`python -m proofs.mutants`, with fused operations). Rejected: evaluated exactly on numbers, the changed kernel errs by more than
 its bound. Refused: the proof fails with the change, though none of these numbers shows an error. Together: the bound is proved on every box with many
-numbers off at once, this one among them, each by as much as a unit either way, so that the mutant is harmless. Alone: proved for this mutant. Open:
-not decided in a minute, or a number with another meaning beside its value (`proofs/mutants.json` says which). Of the integers: rejected or refused, harmless, open. Half of the bound: rejected by a number, proved too, or not proved.
-Largest error seen: the error of the unchanged kernel over its bound, at the numbers on which mutants are evaluated.
+numbers off at once, this one among them, each by as much as a unit either way, so that the mutant is harmless. Alone: proved for this mutant. Of the integers:
+rejected or refused, harmless, open. Half of the bound: rejected by a number, proved too, or not proved. Largest error seen: the error of the unchanged
+kernel over its bound, at the numbers on which mutants are evaluated.
+
+Open: nothing is known of the mutant. No number tried shows an error, the proof with the change does not fail, and it does not end in the minute that each
+kernel's mutants have together; or the number stands for more than its value, and the analysis would not see the change: the magic number by which a multiple of pi is
+found, and the 1 that stands for 2^-n in expm1. That weakens no bound, since the kernels as they are have their certificates. What is open is whether the
+proofs would notice a unit in the last place of such a number: in these kernels constants at which a function is cut, factors of error bounds, magic
+numbers, masks and offsets of integers, and a few entries of tables. A change of a kernel needs a new certificate in any case. `proofs/mutants.json` names each one.
 
 | kernel | mutants | rejected | refused | together | alone | open | integers | half of the bound | largest error seen |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
