@@ -3,7 +3,9 @@
 
 #include "../erfc/erfc_mp.h"
 
-/* v 2^scale = 2 Phi(x) for 2^-60 <= |x| < 45, v > 0.008, v within *err units. Returns the scale, at most 0. */
+/* v 2^scale = 2 Phi(x) for 2^-60 <= |x| < 45, v > 0.008, v within *err units. Returns the scale, at most 0.
+ *
+ * Below 0 it is erfc(|x|/sqrt 2) with that error; above, 2 less that, and one unit more (rm_erfc_mp_reflect). */
 RM_FN int rm_ndtr_mp_twice(uint64_t *v, double x, int n, uint64_t *err) {
   const int k = rm_erfc_mp(v, x, 1, n, err);
   if (x < 0.0) return k;
