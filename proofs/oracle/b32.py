@@ -7,7 +7,7 @@
     python -m proofs.oracle.b32 --fraction 1/16       every 16th run of 65,536 numbers
 
 A certificate holds the digest of the evaluation's source with all that it uses and that of what measures it, and for each instruction set
-the largest error over what the rounding test allows for it, where it was found, of how many numbers, and how many lanes that test left open."""
+the largest error over what the rounding test allows for it, where it was found, of how many numbers, and how many lanes that test left undecided."""
 
 import argparse
 import ctypes
@@ -32,7 +32,7 @@ SEGMENTS = (1 << 32) // SEGMENT
 
 class Within(ctypes.Structure):
     _fields_ = [
-        *[(name, ctypes.c_int64) for name in ("inputs", "open", "within", "known", "bad")],
+        *[(name, ctypes.c_int64) for name in ("inputs", "undecided", "within", "known", "bad")],
         ("ratio", ctypes.c_double),
         ("at", ctypes.c_uint32),
         ("bad_at", ctypes.c_uint32),
@@ -117,9 +117,9 @@ def prove(evaluation: Evaluation, definition: Function, step: int) -> bool:
     digests = {isa: source.digest(evaluation.header, evaluation.root, isa) for isa in evaluation.isas}
     loaded = [compiled(evaluation, isa) for isa in evaluation.isas]
     for isa, found in zip(evaluation.isas, within(loaded, definition, range(step // 3, SEGMENTS, step)), strict=True):
-        assert found.inputs == found.open + found.within + found.known + found.bad
+        assert found.inputs == found.undecided + found.within + found.known + found.bad
         print(
-            f"{evaluation.function}, {isa}: {found.ratio:.4f} of the bound at {found.at:#010x}, {found.inputs} inputs, {found.open} open, "
+            f"{evaluation.function}, {isa}: {found.ratio:.4f} of the bound at {found.at:#010x}, {found.inputs} inputs, {found.undecided} undecided, "
             f"{found.known} known, {found.bad} beyond the bound, {time.process_time() - started:.0f} s",
             flush=True,
         )
@@ -131,7 +131,7 @@ def prove(evaluation: Evaluation, definition: Function, step: int) -> bool:
             "ratio": -(-found.ratio * 10**4 // 1) / 10**4,
             "at": f"{found.at:#010x}",
             "inputs": found.inputs,
-            "open": found.open,
+            "undecided": found.undecided,
             "known": found.known,
         }
     was = certificate(evaluation)

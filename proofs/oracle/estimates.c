@@ -1,13 +1,15 @@
-/* Evaluations that begin with a CPU's estimate of 1/sqrt(a) (crlibm/rsqrt/rsqrt_b32_half.h), and the reciprocal of simd.h, which begins with one of
- * 1/b. CPUs of different makers give different estimates: what all of them state is a relative error, 1.5 2^-12 for rsqrtps, 2^-14 for rsqrt14ps and
- * rcp14ps. Here an intrinsic gives each number of binary32 within that error in turn, so that what is found holds on all of them. */
+/* Evaluations that begin with a CPU's estimate of 1/sqrt(a) (crlibm/rsqrt/rsqrt_b32_half.h), and the reciprocal of simd.h,
+ * which begins with one of 1/b. CPUs of different makers give different estimates: what all of them state is a relative
+ * error, 1.5 2^-12 for rsqrtps, 2^-14 for rsqrt14ps and rcp14ps. Here an intrinsic gives each number of binary32 within that
+ * error in turn, so that what is found holds on all of them. */
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
 
 static int32_t steps; /* from the rounded quotient, in units of its last place */
 
-/* What the stated accuracy does not speak of, a zero, an infinity, a negative number, or for rsqrtps a subnormal one, is as the CPU has it. */
+/* What the stated accuracy does not speak of, a zero, an infinity, a negative number, or for rsqrtps a subnormal one, is as
+ * the CPU has it. */
 static inline __m256 some_rsqrt(__m256 a) {
   const __m256 one = _mm256_set1_ps(1.0f), near = _mm256_div_ps(one, _mm256_sqrt_ps(a));
   const __m256 normal = _mm256_and_ps(_mm256_cmp_ps(a, _mm256_set1_ps(0x1p-126f), _CMP_GE_OQ),
@@ -31,9 +33,10 @@ static inline __m512 some_rcp14(__m512 a) { return moved512(_mm512_rcp14_ps(a), 
 #define _mm512_rsqrt14_ps some_rsqrt14
 #define _mm512_rcp14_ps some_rcp14
 
-#include "short.c"
+#include "b32_half.c"
 
-/* What is stated, and that over 2^-24, the least that a unit can be, with two more for the roundings of the quotient and of the root. */
+/* What is stated, and that over 2^-24, the least that a unit can be, with two more for the roundings of the quotient and of
+ * the root. */
 #ifdef __AVX512F__
 #define STATED 0x1p-14
 #define ESTIMATE _mm512_rsqrt14_ps
@@ -46,12 +49,12 @@ enum { STEPS = 6146 };
 
 struct found {
   double ratio; /* the largest error over the bound, at the number `at` */
-  int64_t estimates, beyond, wrong, open;
+  int64_t estimates, beyond, wrong, undecided;
   uint32_t at;
 };
 
-/* One vector of each half, with one estimate. An estimate that is further off than stated is no CPU's and left out, but for those that are none:
- * there the lane has to be open. */
+/* One vector of each half, with one estimate. An estimate that is further off than stated is no CPU's and left out, but for
+ * those that are none: there the lane has to be undecided. */
 static uint32_t with_one_estimate(int format, const uint16_t *x, const double *value, const uint16_t *right, double bound,
                                   struct found *found) {
   float r[LANES], out[LANES];
@@ -65,12 +68,12 @@ static uint32_t with_one_estimate(int format, const uint16_t *x, const double *v
   vf32_store_f32(r, ESTIMATE(in0[0])), vf32_store_f32(r + RM_GROUP16, ESTIMATE(in1[0]));
   vf32_store_f32(out, v0), vf32_store_f32(out + RM_GROUP16, v1);
   vu16_store(results, y[0]), vu16_store(results + RM_GROUP16, y[1]);
-  uint32_t opened = 0;
+  uint32_t lanes = 0;
   for (int k = 0; k < LANES; k++) {
     const int number = r[k] > 0 && r[k] <= 0x1.fffffep127f;
     if (number && __builtin_fabs(r[k] / value[k] - 1) > STATED * (1 + 0x1p-30)) continue; /* the quotient rounds by 2^-52 */
     if (mask >> k & 1) {
-      opened |= 1u << k;
+      lanes |= 1u << k;
       continue;
     }
     const double ratio = __builtin_fabs(out[k] / value[k] - 1) / bound;
@@ -79,25 +82,26 @@ static uint32_t with_one_estimate(int format, const uint16_t *x, const double *v
     found->wrong += results[k] != right[k];
     if (ratio > found->ratio) found->ratio = ratio, found->at = x[k];
   }
-  return opened;
+  return lanes;
 }
 
-/* `count` numbers x with 1/sqrt(x) to 2^-53 (NaN where there is none) and its rounding, a multiple of LANES. A bound times `times`. Open is a number
- * that some estimate leaves open. */
+/* `count` numbers x with 1/sqrt(x) to 2^-53 (NaN where there is none) and its rounding, a multiple of LANES. A bound times
+ * `times`. Undecided is a number that some estimate leaves so. */
 void rm_every_estimate(int bf16, int64_t count, const uint16_t *x, const double *value, const uint16_t *right, double times,
                        struct found *found) {
   const int format = bf16 ? RM_BF16 : RM_F16;
   const double bound = BOUND(format) * times;
   for (int64_t i = 0; i < count; i += LANES) {
-    uint32_t opened = 0;
+    uint32_t lanes = 0;
     for (steps = -STEPS; steps <= STEPS; steps++)
-      opened |= with_one_estimate(format, x + i, value + i, right + i, bound, found);
-    found->open += __builtin_popcount(opened);
+      lanes |= with_one_estimate(format, x + i, value + i, right + i, bound, found);
+    found->undecided += __builtin_popcount(lanes);
   }
 }
 
 #ifdef __AVX512F__
-/* vf32_reciprocal of simd.h for `count` numbers b from the bits `first` on by steps: the largest |r b - 1|, which is exact before it is rounded. */
+/* vf32_reciprocal of simd.h for `count` numbers b from the bits `first` on by steps: the largest |r b - 1|, which is exact
+ * before it is rounded. */
 double rm_reciprocals(uint32_t first, uint32_t step, int64_t count) {
   double worst = 0;
   for (int64_t i = 0; i < count; i += 16) {

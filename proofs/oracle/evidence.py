@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from . import __main__ as driver
-from . import b32, short
+from . import b32, b32_half
 
 TEXT = """
 ## Evaluations in binary32
@@ -21,8 +21,8 @@ are f32 numbers too: its bound and domain are those above. Gradients multiply g 
 kernel at g = 1 (`src/elementwise/half_gradient.c`).
 
 """
-HEAD_F32 = "| f32 | instruction set | largest error over its bound | numbers | left open |\n| --- | --- | --- | --- | --- |\n"
-HEAD_16 = "\n| 16 bits | instruction set | error over its bound: f16 / bf16 | inputs | left open: f16 / bf16 |\n| --- | --- | --- | --- | --- |\n"
+HEAD_F32 = "| f32 | instruction set | largest error over its bound | numbers | undecided |\n| --- | --- | --- | --- | --- |\n"
+HEAD_16 = "\n| 16 bits | instruction set | error over its bound: f16 / bf16 | inputs | undecided: f16 / bf16 |\n| --- | --- | --- | --- | --- |\n"
 
 
 def share_text(share: Fraction) -> str:
@@ -42,25 +42,25 @@ def b32_rows() -> list[str]:
         for isa in evaluation.isas:
             one = held[isa]
             numbers = share_text(Fraction(one["inputs"], 1 << 32))
-            rows.append(f"| {name} | {isa} | {one['ratio']:.4f} | {numbers} | {one['open'] / one['inputs']:.1%} |")
+            rows.append(f"| {name} | {isa} | {one['ratio']:.4f} | {numbers} | {one['undecided'] / one['inputs']:.1%} |")
     return rows
 
 
-def short_rows() -> list[str]:
+def b32_half_rows() -> list[str]:
     rows = []
-    for name, evaluation in short.evaluations().items():
-        held = short.certificate(evaluation)
+    for name, evaluation in b32_half.evaluations().items():
+        held = b32_half.certificate(evaluation)
         for isa in evaluation.isas:
-            both = [held[isa][fmt] for fmt in short.FORMATS]
+            both = [held[isa][fmt] for fmt in b32_half.FORMATS]
             ratios = " / ".join(f"{one['ratio']:.4f}" for one in both)
-            opened = " / ".join(f"{one['open'] / one.get('pairs', short.INPUTS):.1%}" for one in both)
+            undecided = " / ".join(f"{one['undecided'] / one.get('pairs', b32_half.INPUTS):.1%}" for one in both)
             inputs = f"{share_text(Fraction(held['share']))}{' (pairs)' if evaluation.pair else ''}"
-            rows.append(f"| {name} | {isa} | {ratios} | {inputs} | {opened} |")
+            rows.append(f"| {name} | {isa} | {ratios} | {inputs} | {undecided} |")
     return rows
 
 
 def section() -> str:
-    return TEXT + HEAD_F32 + "\n".join(b32_rows()) + "\n" + HEAD_16 + "\n".join(short_rows()) + "\n"
+    return TEXT + HEAD_F32 + "\n".join(b32_rows()) + "\n" + HEAD_16 + "\n".join(b32_half_rows()) + "\n"
 
 
 def cited(function: str) -> list[str]:
@@ -72,10 +72,10 @@ def cited(function: str) -> list[str]:
         figures = ", ".join(f"{held[isa]['ratio']:.3f} ({isa})" for isa in evaluation.isas)
         share = share_text(Fraction(held[evaluation.isas[0]]["inputs"], 1 << 32))
         parts.append(f"in binary32 {figures} of its bound at {'all' if share == 'all' else f'{share} of the'} f32 numbers")
-    if function in short.evaluations():
-        evaluation = short.evaluations()[function]
-        held = short.certificate(evaluation)
-        worst = {fmt: max(held[isa][fmt]["ratio"] for isa in evaluation.isas) for fmt in short.FORMATS}
+    if function in b32_half.evaluations():
+        evaluation = b32_half.evaluations()[function]
+        held = b32_half.certificate(evaluation)
+        worst = {fmt: max(held[isa][fmt]["ratio"] for isa in evaluation.isas) for fmt in b32_half.FORMATS}
         parts.append(
             ", ".join(f"{fmt} {ratio:.3f}" for fmt, ratio in worst.items()) + " of the bound of the 16-bit evaluation"
         )

@@ -1,4 +1,5 @@
-/* A binary32 evaluation as lanes.h has it: RM_FUNCTION_HEADER and RM_EVALUATE name it; compiled for AVX2 or AVX-512 like the library. */
+/* A binary32 evaluation as lanes.h has it: RM_FUNCTION_HEADER and RM_EVALUATE name it; compiled for AVX2 or AVX-512 like the
+ * library. */
 #include "lanes.h"
 
 #include "crlibm/simd/b32.h"

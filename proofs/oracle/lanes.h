@@ -1,5 +1,6 @@
-/* What a binary32 evaluation (crlibm/simd/b32.h) does with RM_CHUNK numbers: hi, lo, lo +- err as its rounding test has them, the result of
- * that test and of the evaluation, and whether it left the lane open. Filled by lanes.c, read by within.c. */
+/* What a binary32 evaluation (crlibm/simd/b32.h) does with RM_CHUNK numbers: hi, lo, lo +- err as its rounding test has them,
+ * the result of that test and of the evaluation, and whether it left the lane undecided. Filled by lanes.c, read by
+ * within.c. */
 #ifndef RM_PROOFS_LANES_H
 #define RM_PROOFS_LANES_H
 

@@ -1,16 +1,17 @@
-/* Enclosures of a function at consecutive binary32 numbers, from polynomials in integers whose errors python-flint has bounded
- * (blocks.py). Neither a number nor a line of the library is in them.
+/* Enclosures of a function at consecutive binary32 numbers, from polynomials in integers whose errors python-flint has
+ * bounded (blocks.py). Neither a number nor a line of the library is in them.
  *
  * A block is `count` numbers whose bits follow each other from `first` on. At the i-th of them
- *   RM_POLYNOMIAL   V = c[0] + s (c[1] + s (...)), s = i 2^-(power - 1) - 1, count = 2^power, each product rounded down to a unit (one
- *                   number: V = c[0])
- *   RM_TURNS        V from the polynomials of sine or tangent, and the argument in quarters of a turn modulo 4, first and step in c: it
- *                   is known within 2^-100
- * and the function's value is between (V - below) 2^-scale and (V + above) 2^-scale, and is neither. Rounding down to a unit is part of
- * the bounds, where products are not exact. |V| + below, |V| + above < 2^62.
+ *   RM_POLYNOMIAL   V = c[0] + s (c[1] + s (...)), s = i 2^-(power - 1) - 1, count = 2^power, each product rounded down to a
+ *                   unit (one number: V = c[0])
+ *   RM_TURNS        V from the polynomials of sine or tangent, and the argument in quarters of a turn modulo 4, first and
+ *                   step in c: it is known within 2^-100
+ * and the function's value is between (V - below) 2^-scale and (V + above) 2^-scale, and is neither. Rounding down to a unit
+ * is part of the bounds, where products are not exact. |V| + below, |V| + above < 2^62.
  *   RM_CONSTANT     the result has the bits c[0]
  *   RM_IDENTITY     the result is the argument
- * where a result is known for a reason (functions.py). `twin` gives the negative numbers as well: 1 for an odd function, 2 for an even one. */
+ * where a result is known for a reason (functions.py). `twin` gives the negative numbers as well: 1 for an odd function, 2
+ * for an even one. */
 #ifndef RM_PROOFS_ORACLE_H
 #define RM_PROOFS_ORACLE_H
 
@@ -34,8 +35,8 @@ struct rm_turns {
 
 enum { RM_CHUNK = 4096 };
 
-/* Values of numbers from..from + n - 1 of a block: V, and what belongs to each: scale and bounds. Below and above are the block's but
- * for tangents, whose reciprocals have their own. */
+/* Values of numbers from..from + n - 1 of a block: V, and what belongs to each: scale and bounds. Below and above are the
+ * block's but for tangents, whose reciprocals have their own. */
 struct rm_values {
   int64_t v[RM_CHUNK], error[RM_CHUNK];
   int32_t scale[RM_CHUNK];
@@ -58,8 +59,8 @@ static inline int64_t rm_part(const struct rm_turns *t, uint64_t f) {
   return rm_horner(t->c[f >> 57], RM_TURNS_DEGREE, (int64_t)((f << 7) ^ (UINT64_C(1) << 63)));
 }
 
-/* The i-th number of a block of turns: r = quarters + f, in units of 2^-126. f is cut to 2^-64, and its complement is another 2^-64 off:
- * 2^-63 pi/2 2^61 < 1 unit of the sine, and twice that of the tangent, whose slope is below pi where f < 1/2. */
+/* The i-th number of a block of turns: r = quarters + f, in units of 2^-126. f is cut to 2^-64, and its complement is another
+ * 2^-64 off: 2^-63 pi/2 2^61 < 1 unit of the sine, and twice that of the tangent, whose slope is below pi where f < 1/2. */
 static inline int64_t rm_turn(const struct rm_block *b, const struct rm_turns *tables, unsigned __int128 r, int32_t *scale,
                               int64_t *error) {
   unsigned quarter = (unsigned)(r >> 126);
@@ -100,7 +101,8 @@ static inline void rm_values_of(const struct rm_block *b, const struct rm_turns 
   }
 }
 
-/* Whether every number between (v - below) 2^-scale and (v + above) 2^-scale, neither included, rounds to the number with the bits y. */
+/* Whether every number between (v - below) 2^-scale and (v + above) 2^-scale, neither included, rounds to the number with the
+ * bits y. */
 static inline int rm_shown(int64_t v, int64_t below, int64_t above, int scale, uint32_t y) {
   if (v < 0) {
     const int64_t was = below;

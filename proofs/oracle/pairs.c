@@ -1,13 +1,17 @@
-/* The errors of the evaluations of two arguments in binary32 (crlibm/<f>/<f>_b32_half.h) at all pairs of a 16-bit format, measured against
- * values from polynomials in binary64 whose coefficients python-flint has made (short.py). RM_PAIR is 1 for atan2, 2 for pow, 3 for
- * logaddexp.
+/* The errors of the evaluations of two arguments in binary32 (crlibm/<f>/<f>_b32_half.h) at all pairs of a 16-bit format,
+ * measured against values from polynomials in binary64 whose coefficients python-flint has made (b32_half.py). RM_PAIR is 1
+ * for atan2, 2 for pow, 3 for logaddexp.
  *
  * The values are within RM_SLACK = 2^-44 of the function, relatively. c[j] is f on part j in s, |s| <= 1, with the sum of the
- * coefficients' sizes at most 1.5 |f|, within 2^-46 (short.py checks both); Horner's 2 x 8 roundings are below 2^-48. Then,
- *   atan2      q = m/n is rounded and reduced to (j, s) exactly; q times the polynomial of atan(q)/q, where |c0 pi/4| is added at most three
- *              roundings more: below 2^-45.5 together, the result being at least pi/8 times what is cancelled
- *   pow        t = y log2 x, |t| < 93, is off by 2^-46.2, which counts ln2 times; t - k is exact, its part and s round by 2^-53
- *   logaddexp  d = x - y rounds by 2^-53 d < 2^-46.5, of which the slope makes as much; s as above. Beyond 86 L is taken as 0. */
+ * coefficients' sizes at most 1.5 |f|, within 2^-46 (b32_half.py checks both); Horner's 2 x 8 roundings are below 2^-48.
+ * Then,
+ *   atan2      q = m/n is rounded and reduced to (j, s) exactly; q times the polynomial of atan(q)/q, where |c0 pi/4| is
+ *              added at most three roundings more: below 2^-45.5 together, the result being at least pi/8 times what is
+ *              cancelled
+ *   pow        t = y log2 x, |t| < 93, is off by 2^-46.2, which counts ln2 times; t - k is exact, its part and s round by
+ *              2^-53
+ *   logaddexp  d = x - y rounds by 2^-53 d < 2^-46.5, of which the slope makes as much; s as above. Beyond 86 L is taken as
+ *              0. */
 #include <math.h>
 #include <stdint.h>
 
@@ -34,7 +38,7 @@ struct rm_pairs {
 };
 
 struct rm_pairs_found {
-  int64_t pairs, open, bad;
+  int64_t pairs, undecided, bad;
   double ratio;
   uint32_t at, bad_at; /* the first argument's bits above the second's */
 };
@@ -51,8 +55,8 @@ static inline double at(const struct rm_pairs *t, double u) {
 /* What the rounding test covers: in f16 it rounds v (1 -+ rel), by 2^-24 |v| (simd.h). */
 static inline double claimed(double rel, int format) { return rel - (format == RM_F16 ? 0x1p-24 : 0); }
 
-/* |v - f(a, b)| over what is claimed, for numbers b and results v of the evaluation. No branches, so that it is compiled to vectors. For pow
- * a is the logarithm. */
+/* |v - f(a, b)| over what is claimed, for numbers b and results v of the evaluation. No branches, so that it is compiled to
+ * vectors. For pow a is the logarithm. */
 static void ratios(const struct rm_pairs *t, int format, double a, const float *bs, const float *vs, const float *err2s,
                    double *out) {
   for (int i = 0; i < RM_CHUNK; i++) {
@@ -114,9 +118,9 @@ static void ratios(const struct rm_pairs *t, int format, double a, const float *
         }                                                                                                      \
         ratios(t, FMT, RM_PAIR == 2 ? t->logarithms[a] : (double)x[0], y, v, err2, ratio);                     \
         for (int k = 0; k < RM_CHUNK; k++) {                                                                   \
-          const int same = RM_PAIR == 3 && !(y[k] <= x[0]), open = !(fabsf(v[k]) <= 0x1.fffffep127f);          \
-          found->pairs += !same, found->open += !same & open;                                                  \
-          if (same | open) continue; /* the other order is the same */                                         \
+          const int same = RM_PAIR == 3 && !(y[k] <= x[0]), undecided = !(fabsf(v[k]) <= 0x1.fffffep127f);     \
+          found->pairs += !same, found->undecided += !same & undecided;                                        \
+          if (same | undecided) continue; /* the other order is the same */                                    \
           const uint32_t both = (uint32_t)a << 16 | (uint32_t)(from + k);                                      \
           if (!(ratio[k] <= 1)) {                                                                              \
             if (found->bad++ == 0) found->bad_at = both;                                                       \

@@ -1,10 +1,11 @@
-/* Which results of a function of binary32 are shown to be the correctly rounded values: the one that an enclosure leaves (oracle.h). */
+/* Which results of a function of binary32 are shown to be the correctly rounded values: the one that an enclosure leaves
+ * (oracle.h). */
 #include "oracle.h"
 
 typedef int rm_function(int64_t n, const float *x, ptrdiff_t stride_x, float *y, ptrdiff_t stride_y);
 
-/* Compares the function's results for all numbers of the blocks. Those that are not shown go to open[], bits of x and of y, while there
- * is room for `capacity`. Returns how many there are; -1 when the function fails. *inputs counts all. */
+/* Compares the function's results for all numbers of the blocks. Those that are not shown go to open[], bits of x and of y,
+ * while there is room for `capacity`. Returns how many there are; -1 when the function fails. *inputs counts all. */
 int64_t rm_oracle_rounded(const struct rm_block *blocks, int64_t count, const struct rm_turns *tables, rm_function *function,
                           uint32_t *open, int64_t capacity, int64_t *inputs) {
   static _Thread_local struct rm_values values;

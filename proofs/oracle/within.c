@@ -1,14 +1,14 @@
 /* The errors of binary32 evaluations (lanes.h), measured against enclosures of the function (oracle.h).
  *
- * Where the rounding test, RN(hi + (lo + err)) = RN(hi + (lo - err)), decides a lane, the function's value must lie between the two sums: that
- * is what the bound is claimed for, roundings of lo +- err included. */
+ * Where the rounding test, RN(hi + (lo + err)) = RN(hi + (lo - err)), decides a lane, the function's value must lie between
+ * the two sums: that is what the bound is claimed for, roundings of lo +- err included. */
 #include <string.h>
 
 #include "lanes.h"
 
-/* What was found: lanes that were asked for, that the test left open, whose bound holds, and that are right though the bound says nothing,
- * being tiny (|x| < 2^-100, or where half of x is all that the block knows) or of a piece with one result; others are bad. The largest
- * error over the bound, and where. */
+/* What was found: lanes that were asked for, that the test left open, whose bound holds, and that are right though the bound
+ * says nothing, being tiny (|x| < 2^-100, or where half of x is all that the block knows) or of a piece with one result;
+ * others are bad. The largest error over the bound, and where. */
 struct rm_within {
   int64_t inputs, open, within, known, bad;
   double ratio;
@@ -21,8 +21,9 @@ static inline uint32_t bits_of(float v) {
   return bits;
 }
 
-/* Above 1 where the bound does not hold, and `least` where it is not above that. The test's result was multiplied by a power of two and perhaps negated before it was returned; so
- * are hi and lo here. All is exact in binary64 but the sums with V, and these are off by less than a unit. */
+/* Above 1 where the bound does not hold, and `least` where it is not above that. The test's result was multiplied by a power
+ * of two and perhaps negated before it was returned; so are hi and lo here. All is exact in binary64 but the sums with V, and
+ * these are off by less than a unit. */
 static inline double ratio_of(int64_t v, int64_t below, int64_t above, int scale, const struct rm_lanes *l, int i,
                               double least) {
   const uint32_t before = bits_of(l->before[i]), after = bits_of(l->after[i]);

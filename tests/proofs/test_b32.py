@@ -18,11 +18,11 @@ from native import need
 
 pytest.importorskip("flint")
 
-from proofs.oracle import b32, blocks, functions, short, source  # noqa: E402
+from proofs.oracle import b32, b32_half, blocks, functions, source  # noqa: E402
 from proofs.oracle.functions import SIGN, bits  # noqa: E402
 
 FUNCTIONS = functions.table()
-B32, HALF = b32.evaluations(), short.evaluations()
+B32, HALF = b32.evaluations(), b32_half.evaluations()
 LANES = [(name, isa) for name, e in B32.items() for isa in e.isas]
 ONE = [(name, isa) for name, e in HALF.items() for isa in e.isas if not e.pair]
 PAIRS = [(name, isa) for name, e in HALF.items() for isa in e.isas if e.pair]
@@ -42,7 +42,7 @@ def test_b32_evaluations_have_their_certificates(name):
 
 @pytest.mark.parametrize("name", HALF)
 def test_16_bit_evaluations_have_their_certificates(name):
-    assert short.outdated(HALF[name]) == ""
+    assert b32_half.outdated(HALF[name]) == ""
 
 
 @pytest.mark.parametrize("name,isa", LANES)
@@ -103,66 +103,66 @@ def test_a_changed_table_of_a_b32_evaluation_is_found(tmp_path, name, table):
 def test_the_largest_error_of_16_bit_numbers(tmp_path, name, isa):
     """One in 13 of all numbers, and the worst one. Controls: a bound below that error, a changed coefficient."""
     can_run(isa)
-    held = short.certificate(HALF[name])[isa]
-    loaded = short.compiled(HALF[name], isa)
-    for fmt in short.FORMATS:
+    held = b32_half.certificate(HALF[name])[isa]
+    loaded = b32_half.compiled(HALF[name], isa)
+    for fmt in b32_half.FORMATS:
         worst = int(held[fmt]["at"], 16)
-        exact = short.exact_values(name, fmt, [worst, *range(random.Random(name).randrange(13), short.INPUTS, 13)])
-        measured = short.every_estimate if HALF[name].estimate else short.one_argument
+        exact = b32_half.exact_values(name, fmt, [worst, *range(random.Random(name).randrange(13), b32_half.INPUTS, 13)])
+        measured = b32_half.every_estimate if HALF[name].estimate else b32_half.one_argument
         found = measured(loaded, fmt, exact)
         assert found["beyond"] == found["wrong"] == 0
         assert found["at"] == held[fmt]["at"] and 0 <= held[fmt]["ratio"] - found["ratio"] < 2**-13
         assert measured(loaded, fmt, exact, held[fmt]["ratio"] * 0.99)["beyond"] > 0
     if name in ("exp", "log", "sin", "cbrt"):
         table = {"cbrt": "cbrt/cbrt_tables.h", "sin": "sin/sin_tables.h"}.get(name, f"{name}/{name}_b32_tables.h")
-        found = short.one_argument(short.compiled(HALF[name], isa, changed_table(tmp_path, table, 1000)), fmt, exact)
+        found = b32_half.one_argument(b32_half.compiled(HALF[name], isa, changed_table(tmp_path, table, 1000)), fmt, exact)
         assert found["beyond"] > 0
 
 
 def test_estimates_of_the_cpu_are_in_no_other_evaluation():
     """What estimates.c covers. Control: the pattern finds them there."""
     need("cc")
-    found = {"b32": set(), "short": set()}
-    for kind, known in (("b32", B32), ("short", HALF)):
+    found = {"b32": set(), "b32_half": set()}
+    for kind, known in (("b32", B32), ("b32_half", HALF)):
         for name, e in known.items():
             for isa in e.isas:
                 text = "".join(source.reached(source.preprocessed(e.header, isa), e.root))
                 found[kind] |= {name} if re.search(r"_r(sqrt|cp)(14)?_[ps][sd]", text) else set()
-    assert found == {"b32": {"sigmoid", "silu"}, "short": {name for name, e in HALF.items() if e.estimate}}
+    assert found == {"b32": {"sigmoid", "silu"}, "b32_half": {name for name, e in HALF.items() if e.estimate}}
 
 
 def test_reciprocals_of_all_estimates(tmp_path):
     """Of one in 61 numbers. The bound that simd.h states is 2^-23.9. Control: one step less, which leaves the estimate's own error."""
     can_run("avx512")
-    assert 2**-24 < short.reciprocals(61, 7) < 2**-23.9
+    assert 2**-24 < b32_half.reciprocals(61, 7) < 2**-23.9
     shutil.copytree(mpfr.ROOT / "crlibm", tmp_path / "crlibm")
     path = tmp_path / "crlibm/simd/avx512.h"
     step = "_mm512_fmadd_ps(r, _mm512_fnmadd_ps(b, r, _mm512_set1_ps(1.0f)), r)"
     assert step in path.read_text()
     path.write_text(path.read_text().replace(step, "r"))
-    assert short.reciprocals(61, 7, f"-I{tmp_path}") > 2**-14.1
+    assert b32_half.reciprocals(61, 7, f"-I{tmp_path}") > 2**-14.1
 
 
 @pytest.mark.exhaustive
 def test_reciprocals_of_all_numbers_and_estimates():
     can_run("avx512")
-    assert short.reciprocals(1) < 2**-23.91
+    assert b32_half.reciprocals(1) < 2**-23.91
 
 
 @pytest.mark.parametrize("name,isa", PAIRS)
 def test_the_largest_error_of_16_bit_pairs(name, isa):
     """All pairs with the worst first argument and with three others. Control: a bound a little below the error."""
     can_run(isa)
-    held = short.certificate(HALF[name])[isa]
-    loaded = short.compiled(HALF[name], isa)
-    for fmt in short.FORMATS:
-        made, ratio, first = short.tables(name, fmt), held[fmt]["ratio"], int(held[fmt]["at"], 16) >> 16
-        found = short.two_arguments(loaded, name, fmt, made, 1 << 20, first)
+    held = b32_half.certificate(HALF[name])[isa]
+    loaded = b32_half.compiled(HALF[name], isa)
+    for fmt in b32_half.FORMATS:
+        made, ratio, first = b32_half.tables(name, fmt), held[fmt]["ratio"], int(held[fmt]["at"], 16) >> 16
+        found = b32_half.two_arguments(loaded, name, fmt, made, 1 << 20, first)
         assert found.bad == 0 and ratio - 2**-13 <= found.ratio <= ratio and found.at == int(held[fmt]["at"], 16)
-        found = short.two_arguments(loaded, name, fmt, made, 11003, random.Random(name).randrange(10000))
-        assert found.bad == 0 and found.ratio <= ratio and found.open < 0.8 * found.pairs
-        shrunk = short.compiled(HALF[name], isa, f"-DRM_CFG_BOUND_SHRINK={ratio * 0.98!r}")
-        assert short.two_arguments(shrunk, name, fmt, made, 1 << 20, first).bad > 0
+        found = b32_half.two_arguments(loaded, name, fmt, made, 11003, random.Random(name).randrange(10000))
+        assert found.bad == 0 and found.ratio <= ratio and found.undecided < 0.8 * found.pairs
+        shrunk = b32_half.compiled(HALF[name], isa, f"-DRM_CFG_BOUND_SHRINK={ratio * 0.98!r}")
+        assert b32_half.two_arguments(shrunk, name, fmt, made, 1 << 20, first).bad > 0
 
 
 def test_values_of_pairs_are_those_of_mpfr():
@@ -174,7 +174,7 @@ def test_values_of_pairs_are_those_of_mpfr():
             ("pow", 1.0, gmpy2.exp2),
             ("logaddexp", 86.0, lambda x: gmpy2.log1p(gmpy2.exp(-x))),
         ):
-            made, (_, parts, scale) = short.tables(name, "f16"), short.polynomials(name)
+            made, (_, parts, scale) = b32_half.tables(name, "f16"), b32_half.polynomials(name)
             for x in [rng.random() * top for _ in range(200)] + [0.0, top * (1 - 2.0**-50)]:
                 u = Fraction(x) * int(float(scale))
                 j = int(u)
@@ -191,29 +191,29 @@ RELATIVE = {"f16": (0.0, 2.0**-22, 2.0**-21, 2.0**-17), "bf16": (0.0, 2.0**-23, 
 
 
 @pytest.mark.parametrize("isa", source.ISAS)
-@pytest.mark.parametrize("fmt", short.FORMATS)
+@pytest.mark.parametrize("fmt", b32_half.FORMATS)
 def test_rounding_tests_of_16_bit_results(isa, fmt):
     """Around all midpoints, and numbers by steps: where a lane is decided, whatever is within the bound rounds to its result. Control:
     that is not so of twice the bound and a unit more."""
     can_run(isa)
-    loaded = short.compiled(HALF["rsqrt"], isa)
-    loaded.rm_short_tests.restype = ctypes.c_int64
+    loaded = b32_half.compiled(HALF["rsqrt"], isa)
+    loaded.rm_half_tests.restype = ctypes.c_int64
     step, half = (0x2000, 0x1000) if fmt == "f16" else (0x10000, 0x8000)
     code = list(mpfr.FORMATS).index(fmt)
 
     def run(rel, claimed, first, by, count):
-        opened, at = ctypes.c_int64(0), ctypes.c_uint32(0)
-        wrong = loaded.rm_short_tests(
+        undecided, at = ctypes.c_int64(0), ctypes.c_uint32(0)
+        wrong = loaded.rm_half_tests(
             code,
             ctypes.c_float(rel),
             ctypes.c_float(claimed),
             ctypes.c_uint32(first % 2**32),
             ctypes.c_uint32(by),
             ctypes.c_int64(count),
-            ctypes.byref(opened),
+            ctypes.byref(undecided),
             ctypes.byref(at),
         )
-        return wrong, opened.value, hex(at.value)
+        return wrong, undecided.value, hex(at.value)
 
     for rel in RELATIVE[fmt]:
         covered = rel - 2.0**-24 if rel and fmt == "f16" else rel
@@ -221,12 +221,12 @@ def test_rounding_tests_of_16_bit_results(isa, fmt):
         near = sorted({*range(-3, 4), *(s * (k * units + d) for s in (1, -1) for k in (1, 2) for d in (-2, -1, 0, 1, 2))})
         caught = 0
         for off in near:
-            wrong, opened, at = run(rel, covered, half + off, step, 2**32 // step)
+            wrong, undecided, at = run(rel, covered, half + off, step, 2**32 // step)
             assert wrong == 0, (rel, off, at)
             caught += run(rel, 2 * rel + 2.0**-23, half + off, step, 2**32 // step)[0]
         assert caught > 0
-        wrong, opened, at = run(rel, covered, 12345, 4099, 1 << 20)
-        assert wrong == 0 and opened < 2**19, (rel, at)
+        wrong, undecided, at = run(rel, covered, 12345, 4099, 1 << 20)
+        assert wrong == 0 and undecided < 2**19, (rel, at)
 
 
 def test_gradients_of_16_bit_formats_are_within_their_bound():
@@ -244,8 +244,8 @@ def test_derivatives_of_16_bit_numbers(name):
     """What the tables of gradients are made of: f32 results for g = 1 at the numbers of the formats. All of them where REPMATH_EXHAUSTIVE is set."""
     step = 1 if os.environ.get("REPMATH_EXHAUSTIVE") else 67
     library = ctypes.CDLL(str(native.default_build() / "librepmath.so"))
-    for fmt in short.FORMATS:
-        x = mpfr.to_double(np.arange(math.floor(step / 3), short.INPUTS, step, dtype="<u2"), fmt).astype("<f4")
+    for fmt in b32_half.FORMATS:
+        x = mpfr.to_double(np.arange(math.floor(step / 3), b32_half.INPUTS, step, dtype="<u2"), fmt).astype("<f4")
         one, y = np.ones_like(x), np.empty_like(x)
         pointers = [v.ctypes.data_as(ctypes.c_void_p) for v in (one, x, y)]
         stride = ctypes.c_ssize_t(4)

@@ -1,7 +1,7 @@
 """The bounds of the evaluations of the 16-bit formats in binary32 (crlibm/*/*_b32_half.h): of one argument for all numbers, of two for all pairs,
 on each instruction set whose loops use them; and their rounding tests, and the derivatives in the gradients' tables.
 
-    python -m proofs.oracle.short [--all | --check] [--fraction 1/16] [function ...]
+    python -m proofs.oracle.b32_half [--all | --check] [--fraction 1/16] [function ...]
 
 as proofs.oracle.b32; a fraction is of the first arguments of pairs.
 
@@ -31,8 +31,8 @@ import definitions  # noqa: E402
 import gmpy2  # noqa: E402
 import oracle as mpfr  # noqa: E402
 
-CHECKER = ("short.py", "short.c", "pairs.c", "estimates.c")
-CERTIFICATES = HERE / "certificates" / "short"
+CHECKER = ("b32_half.py", "b32_half.c", "pairs.c", "estimates.c")
+CERTIFICATES = HERE / "certificates" / "b32_half"
 INPUTS, PARTS, TERMS = 65536, 2048, 9
 FORMATS = ("f16", "bf16")
 PAIRS = {"atan2": 1, "pow": 2, "logaddexp": 3}
@@ -106,17 +106,17 @@ def compiled(evaluation: Evaluation, isa: str, *flags: str) -> ctypes.CDLL:
         )
     if evaluation.estimate:
         return check.compile_c("estimates.c", "-O3", *flags, *source.ISAS[isa], *names)
-    return check.compile_c("short.c", "-DRM_ONE_ARGUMENT", *flags, *source.ISAS[isa], *names)
+    return check.compile_c("b32_half.c", "-DRM_ONE_ARGUMENT", *flags, *source.ISAS[isa], *names)
 
 
 def one_argument(loaded: ctypes.CDLL, fmt: str, exact: Exact, times: float = 1.0) -> dict:
-    """The largest error over the bound (times a factor) among the lanes that are not open, and how many of these are beyond it or wrong."""
+    """The largest error over the bound (times a factor) among the lanes that are decided, and how many of these are beyond it or wrong."""
     values = (ctypes.c_float * INPUTS)()
-    results, opened = (ctypes.c_uint16 * INPUTS)(), (ctypes.c_uint8 * INPUTS)()
-    function = getattr(loaded, f"rm_short_{fmt}")
+    results, undecided = (ctypes.c_uint16 * INPUTS)(), (ctypes.c_uint8 * INPUTS)()
+    function = getattr(loaded, f"rm_half_{fmt}")
     function.restype = ctypes.c_double
-    bound = gmpy2.mpfr(function(values, results, opened) * times)
-    taken = np.frombuffer(opened, dtype="u1")[exact.numbers] == 0
+    bound = gmpy2.mpfr(function(values, results, undecided) * times)
+    taken = np.frombuffer(undecided, dtype="u1")[exact.numbers] == 0
     computed = np.frombuffer(values, dtype="<f4")
     worst, at, beyond = 0.0, 0, 0
     half_unit = gmpy2.mpfr(2) ** -150
@@ -132,22 +132,22 @@ def one_argument(loaded: ctypes.CDLL, fmt: str, exact: Exact, times: float = 1.0
                 worst, at = ratio, k
     right = exact.results[taken].astype("<u2")
     wrong = int(np.count_nonzero(np.frombuffer(results, dtype="<u2")[exact.numbers[taken]] != right))
-    return {"ratio": worst, "at": f"{at:#06x}", "open": int(np.count_nonzero(~taken)), "beyond": beyond, "wrong": wrong}
+    return {"ratio": worst, "at": f"{at:#06x}", "undecided": int(np.count_nonzero(~taken)), "beyond": beyond, "wrong": wrong}
 
 
 class EstimatesFound(ctypes.Structure):
     _fields_ = [
         ("ratio", ctypes.c_double),
-        *[(name, ctypes.c_int64) for name in ("estimates", "beyond", "wrong", "open")],
+        *[(name, ctypes.c_int64) for name in ("estimates", "beyond", "wrong", "undecided")],
         ("at", ctypes.c_uint32),
     ]
 
 
 def every_estimate(loaded: ctypes.CDLL, fmt: str, exact: Exact, times: float = 1.0) -> dict:
-    """As one_argument, with all estimates of the accuracy that makers of CPUs state. Open is a number that some estimate leaves open."""
+    """As one_argument, with all estimates of the accuracy that makers of CPUs state. Undecided is a number that some estimate leaves undecided."""
     count = len(exact.numbers)
     padding = -count % 32
-    numbers = np.concatenate([exact.numbers, np.zeros(padding, "<u2")])  # 1/sqrt(0) is left open
+    numbers = np.concatenate([exact.numbers, np.zeros(padding, "<u2")])  # 1/sqrt(0) is left undecided
     values = np.concatenate([np.array([float(v) for v in exact.values]), np.full(padding, np.inf)])
     right = np.concatenate([exact.results.astype("<u2"), np.zeros(padding, "<u2")])
     found = EstimatesFound()
@@ -158,7 +158,7 @@ def every_estimate(loaded: ctypes.CDLL, fmt: str, exact: Exact, times: float = 1
     return {
         "ratio": found.ratio,
         "at": f"{found.at:#06x}",
-        "open": found.open - padding,
+        "undecided": found.undecided - padding,
         "estimates": found.estimates,
         "beyond": found.beyond,
         "wrong": found.wrong,
@@ -183,7 +183,7 @@ class Pairs(ctypes.Structure):
 
 class PairsFound(ctypes.Structure):
     _fields_ = [
-        *[(name, ctypes.c_int64) for name in ("pairs", "open", "bad")],
+        *[(name, ctypes.c_int64) for name in ("pairs", "undecided", "bad")],
         ("ratio", ctypes.c_double),
         ("at", ctypes.c_uint32),
         ("bad_at", ctypes.c_uint32),
@@ -297,7 +297,7 @@ def prove(evaluation: Evaluation, step: int) -> bool:
         for fmt in FORMATS:
             if evaluation.pair:
                 found = two_arguments(loaded, name, fmt, known[fmt], step, step // 3)
-                entry = {"ratio": found.ratio, "at": f"{found.at:#010x}", "pairs": found.pairs, "open": found.open}
+                entry = {"ratio": found.ratio, "at": f"{found.at:#010x}", "pairs": found.pairs, "undecided": found.undecided}
                 bad, where = found.bad, f"{found.bad_at:#010x}"
             else:
                 entry = (every_estimate if evaluation.estimate else one_argument)(loaded, fmt, known[fmt])
