@@ -6,7 +6,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Round to nearest, all exceptions masked, subnormal numbers honoured; the flags, the low six bits of MXCSR, do not matter. */
+/* Round to nearest, all exceptions masked, subnormal numbers honoured; the flags, the low six bits of MXCSR, do not
+ * matter. */
 static inline int rm_py_has_default_environment(void) {
   unsigned short x87;
   __asm__ volatile("fnstcw %0" : "=m"(x87));

@@ -1,7 +1,8 @@
-/* Products of binary32 numbers as m 2^e, without overflow: four factors at most come between two steps that take the exponent out.
+/* Products of binary32 numbers as m 2^e, without overflow: four factors at most come between two steps that take the exponent
+ * out.
  *
- * A number of binary32 is 0 or between 2^-149 and 2^128 in magnitude, so that a significand times four of these is a normal number of binary64:
- * its exponent field tells whether a factor was 0, infinite or NaN. */
+ * A number of binary32 is 0 or between 2^-149 and 2^128 in magnitude, so that a significand times four of these is a normal
+ * number of binary64: its exponent field tells whether a factor was 0, infinite or NaN. */
 #include "factors.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* The two 8-bit formats of the Open Compute Project: loops by table, and the rounding of float64 to them.
  *
- * A function of one argument has 256 results in such a format. The table is made at its first use, from the C library's float64
- * results rounded down and up: the odd one of the two (the result itself where they agree) is the value rounded to odd, and
- * rounding that to 3 or 4 bits is one rounding of the value (Boldo and Melquiond, 2008). */
+ * A function of one argument has 256 results in such a format. The table is made at its first use, from the C library's
+ * float64 results rounded down and up: the odd one of the two (the result itself where they agree) is the value rounded to
+ * odd, and rounding that to 3 or 4 bits is one rounding of the value (Boldo and Melquiond, 2008). */
 #include "float8.h"
 
 #include <fenv.h>

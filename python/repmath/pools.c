@@ -1,5 +1,6 @@
-/* A thread has the floating-point environment that the thread had which began it. So the threads of a pool that began while subnormal
- * numbers were flushed go on flushing them, whatever the caller's own environment is by then; only the threads themselves can change that. */
+/* A thread has the floating-point environment that the thread had which began it. So the threads of a pool that began while
+ * subnormal numbers were flushed go on flushing them, whatever the caller's own environment is by then; only the threads
+ * themselves can change that. */
 #include "pools.h"
 
 #include <fenv.h>

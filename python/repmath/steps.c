@@ -1,3 +1,4 @@
+/* Runs the steps of an operator (steps.h) one after the other over whole arrays, each by a function of the C library. */
 #include "steps.h"
 
 #include <math.h>
@@ -112,8 +113,8 @@ int rm_py_converted(int from, int to, int64_t n, const void *x, void *out) {
   return status;
 }
 
-/* Whether a number of binary64 may be a boundary of rounding of a narrower format, as may_be_boundary of _narrow.py says: what was rounded to
- * it may lie on either side. */
+/* Whether a number of binary64 may be a boundary of rounding of a narrower format, as may_be_boundary of _narrow.py says:
+ * what was rounded to it may lie on either side. */
 static int beside_boundary(double s, int to) {
   const int dropped = to == RM_FORMAT_F32 ? 29 : to == RM_FORMAT_F16 ? 42 : 45;
   const uint64_t half = UINT64_C(1) << (dropped - 1);

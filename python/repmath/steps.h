@@ -6,14 +6,15 @@
 
 typedef void rm_py_step_function(void);
 
-/* What a step does. Its operands are registers: the tensors, then the result of each step; RM_PY_NUMBER + i is number i, beside which every
- * element has the same operand. */
+/* What a step does. Its operands are registers: the tensors, then the result of each step; RM_PY_NUMBER + i is number i,
+ * beside which every element has the same operand. */
 enum {
   RM_PY_STEP_FUNCTION, /* a function of functions.def */
   RM_PY_STEP_FORMULA,  /* rm_formula, `which`, with a number */
   RM_PY_STEP_SCALED,   /* the formula a x; x itself where a is 1 */
   RM_PY_STEP_WIDE,     /* in binary64, exactly */
-  RM_PY_STEP_OWN, /* in the tensors' format, rounded once; with `which` of a rounded number of binary64, which must be beside no boundary */
+  RM_PY_STEP_OWN, /* in the tensors' format, rounded once; with `which` of a rounded number of binary64, which must be beside
+                     no boundary */
   RM_PY_STEP_COMPARE, /* a mask: `which` is one of RM_PY_LESS ... */
   RM_PY_STEP_BOTH, /* of masks */
   RM_PY_STEP_EITHER,
@@ -49,15 +50,15 @@ typedef struct {
   ptrdiff_t stride[8]; /* in bytes */
 } rm_py_strided;
 
-/* The elements of an array, broadcast to a shape, one after the other; integers (`format` is -size, or -3 for bytes without a sign) in binary64.
- * Returns 0 where this does not hold one of them. */
+/* The elements of an array, broadcast to a shape, one after the other; integers (`format` is -size, or -3 for bytes without a
+ * sign) in binary64. Returns 0 where this does not hold one of them. */
 int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *to);
 
 /* n elements from one format in another one, each rounded once, a NaN canonical. Returns a status. */
 int rm_py_converted(int from, int to, int64_t n, const void *x, void *out);
 
-/* The steps of n elements each. in: arrays of n elements in the formats of `formats`; own: the format of the result, which goes to out, where
- * one of the arrays may be. Returns 1; 0, with nothing written, where a number is not held, memory is short, operands of
- * a step differ in their formats or a step is refused. */
+/* The steps of n elements each. in: arrays of n elements in the formats of `formats`; own: the format of the result, which
+ * goes to out, where one of the arrays may be. Returns 1; 0, with nothing written, where a number is not held, memory is
+ * short, operands of a step differ in their formats or a step is refused. */
 int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *in, const int *formats,
                     const rm_py_number *number, int own, int64_t n, void *out);

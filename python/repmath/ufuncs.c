@@ -338,8 +338,8 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
 REDUCTION_LOOPS(f32, float)
 REDUCTION_LOOPS(f64, double)
 
-/* Core lengths n, k, m: rows, terms, columns; s: the outer strides, then the core ones. Where the whole batch may overlap, which bytes
- * that lie interleaved count as, its products go one by one. -1 with an exception. */
+/* Core lengths n, k, m: rows, terms, columns; s: the outer strides, then the core ones. Where the whole batch may overlap,
+ * which bytes that lie interleaved count as, its products go one by one. -1 with an exception. */
 static int matmul_batch(int format, char *const *p, npy_intp const *n, npy_intp const *s, int biased) {
   const int operands = 3 + biased;
   npy_intp const *outer = s, *core = s + operands;

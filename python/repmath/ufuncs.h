@@ -27,18 +27,19 @@ PyObject *rm_py_rounded_ufuncs(int mode);
 /* Make integers and bool become float64 in every ufunc of the dict. Returns -1 with an exception set. */
 int rm_py_promote_to_double(PyObject *ufuncs);
 
-/* Add the bfloat16 loops to the ufuncs of the dict, for this DType class; a Python number beside one is bfloat16 too. Returns -1
- * with an exception set. */
+/* Add the bfloat16 loops to the ufuncs of the dict, for this DType class; a Python number beside one is bfloat16 too. Returns
+ * -1 with an exception set. */
 int rm_py_add_bfloat16(PyObject *ufuncs, PyObject *dtype_class);
 
-/* Add loops of an 8-bit format (RM_PY_E4M3FN ... of float8.h) to the ufuncs of one argument. Returns -1 with an exception set. */
+/* Add loops of an 8-bit format (RM_PY_E4M3FN ... of float8.h) to the ufuncs of one argument. Returns -1 with an exception
+ * set. */
 int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format);
 
 /* Gives the gufuncs for which it exists a loop for bfloat16. -1 with an exception. */
 int rm_py_add_bfloat16_reductions(PyObject *gufuncs, PyObject *dtype_class);
 
-/* The C library's functions of arrays for a line of functions.def, by RM_FORMAT_...; they are of another type, by the number of
- * arguments, which is returned: 0 for a name that there is not. */
+/* The C library's functions of arrays for a line of functions.def, by RM_FORMAT_...; they are of another type, by the number
+ * of arguments, which is returned: 0 for a name that there is not. */
 typedef void rm_py_function(void);
 int rm_py_functions(const char *name, rm_py_function **of_format);
 

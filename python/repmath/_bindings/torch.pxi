@@ -1,7 +1,7 @@
-# Calls of PyTorch's operators on plain tensors, without arrays and Python's code between the dispatcher and the C library.
+# Prepared calls of PyTorch's operators on plain tensors: no arrays and no Python code stand between the dispatcher and the C library.
 #
-# For an operator a call is prepared: `run` takes the arguments that ATen's dispatcher hands to a mode. Where they need more than addresses
-# and sizes (tensors with gaps, of several formats, that overlap; subclasses; numbers that the format has not), it returns NotImplemented
+# An operator's prepared call gets the arguments that ATen's dispatcher hands to a mode (`run`). If it needs more than addresses and sizes
+# (tensors have gaps, several formats or shared memory; they are subclasses; the format does not hold a number), it returns NotImplemented
 # before anything is written, and the table's function takes the call. Results have the bits of that function.
 
 from cpython.exc cimport PyErr_Clear
@@ -29,7 +29,7 @@ cdef object _tensor_class = None, _parameter_class = None, _empty_like = None, _
 cdef dict _known = None
 cdef object _compiling = None, _formats = frozenset()
 cdef dict _calls = {}  # id of an operator's overload -> its call
-cdef dict _table = {}  # an operator's overload -> the function that takes what the call does not, of the table
+cdef dict _table = {}  # an operator's overload -> the table's function, which takes what the call does not
 
 
 def prepare_torch(torch, entered, dict known):
@@ -45,7 +45,7 @@ def prepare_torch(torch, entered, dict known):
 
 
 def prepare_call(overload, Call call):
-    """The call that is tried first for an operator, None for none; returns the one before."""
+    """Sets the call that is tried first for an operator, or None; returns the one before."""
     before = _calls.pop(id(overload), None)
     if call is not None:
         call.quiet = _is_quiet(call)
@@ -60,28 +60,28 @@ cdef bint _is_quiet(Call call) except -1:
 
 
 def prepare_functions(dict functions):
-    """The table's functions, which are called for plain tensors without more ado; returns those before."""
+    """Sets the table's functions, which are called at once for plain tensors; returns those before."""
     global _table
     before, _table = _table, functions
     return before
 
 
 cdef int _format(const Tensor *v) noexcept:
-    """RM_FORMAT_... of a tensor's elements; -1."""
+    """RM_FORMAT_... of a tensor's elements, -1 for other types."""
     if v.type.lanes == 1 and v.type.code == 2:
         return RM_FORMAT_F32 if v.type.bits == 32 else RM_FORMAT_F64 if v.type.bits == 64 else RM_FORMAT_F16 if v.type.bits == 16 else -1
     return RM_FORMAT_BF16 if v.type.lanes == 1 and v.type.code == 4 and v.type.bits == 16 else -1
 
 
 cdef bint _operand(object t, Operand *o) except -1:
-    """Whether t is a plain tensor of the CPU, of one of the formats, whose elements lie one after the other; its address and shape."""
+    """Whether t is a plain tensor of the CPU, of one of the formats, whose elements are contiguous. Sets its address and shape."""
     cdef Tensor v
     cdef int i
     kind = type(t)
     if kind is not _tensor_class and kind is not _parameter_class:
         return False
     if _exchange.tensor_from_object(<void *>t, &v) != 0:
-        PyErr_Clear()  # of a layout or a dtype that DLPack has not
+        PyErr_Clear()  # of a layout or dtype that DLPack lacks
         return False
     if v.device.type != 1 or v.ndim > MAX_AXES:
         return False
@@ -119,7 +119,7 @@ cdef bint _apart(const Operand *a, const Operand *b) noexcept:
 
 
 cdef bint _number(object value, double *a) except -1:
-    """Whether value is a number of Python's that binary64 has."""
+    """Whether value is a Python number that binary64 holds."""
     cdef long long i
     kind = type(value)
     if kind is float:
@@ -133,7 +133,7 @@ cdef bint _number(object value, double *a) except -1:
 
 
 cdef bint _encode(double a, int format, void *to) noexcept:
-    """Whether the format has the number; its bits."""
+    """Whether the format holds the number. Sets its bits."""
     cdef float single = <float>a
     cdef uint32_t bits
     cdef int e
@@ -175,7 +175,7 @@ cdef class Call:
         return NotImplemented
 
     def __call__(self, *args, **kwargs):
-        """The result; NotImplemented where the call does not know such arguments."""
+        """Returns the result, or NotImplemented for arguments that the call does not know."""
         return self.run(args, kwargs) if _serves_table else NotImplemented
 
 
@@ -183,8 +183,8 @@ cdef bint _serves_table = True
 
 
 def serve_table(bint on):
-    """Whether the table's functions get prepared calls for their steps, as they do until a test compares these with NumPy's; returns whether
-    they got them before."""
+    """Sets whether the table's functions get prepared calls for their steps, as they do until a test compares these with NumPy's. Returns
+    whether they got them before."""
     global _serves_table
     before, _serves_table = _serves_table, on
     return before
@@ -202,7 +202,7 @@ cdef enum:
 cdef enum:
     OPERANDS  # tensors; of two the second one may be a number
     SUM  # x + alpha y
-    BEFORE  # a tensor, and a number that counts as the operand before it, 1 where there is none
+    BEFORE  # a tensor, and a number that counts as the operand before it, 1 by default
     POWER
     GELU  # tensors, and a form, which must be "none"
     FORMULA  # tensors, and a number
@@ -215,10 +215,10 @@ _RULES = {"operands": OPERANDS, "sum": SUM, "before": BEFORE, "power": POWER, "g
 cdef struct Problem:
     Operand operand[MAX_OPERANDS]
     int count
-    int number  # the operand that is a number; -1
+    int number  # the index of the operand that is a number, or -1
     uint64_t held  # its bits
     rm_py_function *function  # NULL for a formula
-    int formula, second  # a formula of the result is the second one, unless that is -1
+    int formula, second  # the second one, unless it is -1, is a formula of the first one's result
     double a, b  # their numbers
     int like  # the tensor among the arguments whose shape the result has; -1 for the broadcast one
     int ndim
@@ -274,7 +274,7 @@ cdef class Elementwise(Call):
         return self.formula >= 0 and not isnan(p.a)
 
     cdef bint _understood(self, tuple args, dict kwargs, Problem *p) except -1:
-        """Whether the call is one that can be taken; its problem."""
+        """Whether the call can be taken. Sets its problem."""
         cdef int i, given = <int>len(args), rule = self.rule, tensors = self.tensors
         cdef double alpha = 1.0
         p.number, p.formula, p.second, p.like, p.function, p.count = -1, -1, -1, 0, NULL, tensors
@@ -337,7 +337,7 @@ cdef class Elementwise(Call):
         return p.function is not NULL or p.formula >= 0
 
     cdef bint _clamped(self, tuple args, Problem *p) except -1:
-        """The larger of x and the first limit, and the smaller of that and the second one."""
+        """The maximum of x and the first limit, and the minimum of that and the second one."""
         cdef int given = <int>len(args)
         lower = args[1] if given > 1 else None
         upper = args[2] if given > 2 else None
@@ -389,7 +389,7 @@ cdef class Elementwise(Call):
 
 
 cdef bint _shaped(Problem *p) noexcept:
-    """Whether the operands have a common shape, that of the result; operands that are broadcast get strides where it is not theirs."""
+    """Whether the operands have a common shape, that of the result. Operands that are broadcast get strides."""
     cdef Operand *x = &p.operand[p.number == 0]
     cdef Operand *y
     cdef int i, k, axis
@@ -449,7 +449,7 @@ cdef rm_status _solved(Problem *p, Operand *to) noexcept nogil:
 
 
 cdef rm_status _broadcast(Problem *p, Operand *to) noexcept nogil:
-    """A function of two tensors of several shapes, over the longest last axes in which each of them goes on or stands still."""
+    """A function of two tensors of different shapes, over the longest run of last axes along which each of them advances or repeats."""
     cdef ptrdiff_t size = _SIZES[to.format]
     cdef ptrdiff_t stride[2][MAX_AXES]
     cdef int64_t at[MAX_AXES]
@@ -502,7 +502,7 @@ cdef rm_status _broadcast(Problem *p, Operand *to) noexcept nogil:
 
 
 cdef class Moved(Call):
-    """PyTorch's own operator, where all tensors but masks have one format, not of 16 bits: then it converts nothing on the way.
+    """PyTorch's own operator, if all tensors but masks have one format above 16 bits: then it converts nothing on the way.
 
     With `compares`, a number is one of the format, or an integer beside integers; with `real` the format is none of complex numbers.
     """
@@ -527,7 +527,7 @@ cdef class Moved(Call):
                     return False
                 if v.device.type != 1 or v.type.bits == 16:
                     return False
-                if v.type.code != 6:  # no mask
+                if v.type.code != 6:  # not a mask
                     met = v.type.code << 8 | v.type.bits
                     if kind[0] < 0:
                         kind[0] = met
@@ -584,7 +584,7 @@ cdef void _one_nan(const Operand *o) noexcept nogil:
 
 
 cdef class Cast(Call):
-    """_to_copy to another format, of few elements: where PyTorch rounds once it is PyTorch's, with the canonical NaN; and of integers."""
+    """_to_copy of a few elements or of integers to another format. Where PyTorch rounds once this is PyTorch's, with the canonical NaN."""
 
     cdef object overload
 

@@ -1,9 +1,9 @@
-# Prepared calls of softmax along an axis, and of attention, which has it between its products.
+# Prepared calls of softmax along an axis, and of attention.
 
 
 cdef rm_status _row_function(int which, int f, int64_t rows, int64_t n, const char *x, const char *z, char *y, ptrdiff_t row,
                              ptrdiff_t step) noexcept nogil:
-    """softmax, log_softmax or the gradient of either, of rows that lie alike in all arrays."""
+    """softmax, log_softmax or the gradient of either, over rows of the same strides in all arrays."""
     if which == 0:
         return rm_softmax(f, rows, n, x, row, step, y, row, step)
     if which == 1:
@@ -30,7 +30,7 @@ cdef bint _is_masked(int f, int64_t n, const char *scores, ptrdiff_t step) noexc
 
 
 cdef class Rows(Call):
-    """softmax, log_softmax and their gradients, along an axis; with `safe` rows of minus infinities are zeros."""
+    """softmax, log_softmax and their gradients, along an axis; with `safe` rows of minus infinities become zeros."""
 
     cdef int which, tensors
     cdef bint safe
@@ -97,7 +97,7 @@ cdef struct Heads:
 
 
 cdef class Attention(Call):
-    """_scaled_dot_product_flash_attention_for_cpu, and its gradient, of few scores: products, masks and softmax, one after the other.
+    """_scaled_dot_product_flash_attention_for_cpu and its gradient for few scores: products, masks and softmax, one after the other.
 
     Parameters
     ----------
@@ -114,7 +114,8 @@ cdef class Attention(Call):
         self.scale, self.gradient, self.scales = scale, gradient, {}
 
     cdef object _understood(self, tuple args, dict kwargs, Heads *h, rm_py_strided *mask, int *masked, bint *causal):
-        """What must be held of queries, keys and values that are understood; masked is 0 for no mask, 1 for numbers, 2 for truth values."""
+        """Returns what must be kept alive of queries, keys and values, or None if they are not understood. masked is 0 for no mask, 1 for
+        numbers, 2 for booleans."""
         cdef int given = <int>len(args), at = 1 if self.gradient else 0, d
         cdef double dropped
         cdef int64_t m
@@ -224,7 +225,7 @@ cdef rm_status _stacked(const Heads *h, bint trans_a, bint trans_b, double alpha
 
 
 cdef rm_status _weights_of(const Heads *h, int masked, bint causal, char *memory) noexcept nogil:
-    """The scores, where a mask of numbers is first, and their softmax behind them, where one of truth values is first."""
+    """Computes the scores, added to a mask of numbers if there is one, and behind them their softmax, which a mask of booleans may precede."""
     cdef int f = h.q.format
     cdef ptrdiff_t size = _SIZES[f]
     cdef int64_t terms = h.count * h.length * h.keys, i

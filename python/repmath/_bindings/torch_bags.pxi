@@ -2,19 +2,19 @@
 
 
 cdef Memory _integers_of(object t, int64_t *n):
-    """The integers of 64 bits of a tensor of one axis; None of another tensor."""
+    """The 64-bit integers of a tensor of one axis, None for another tensor."""
     cdef rm_py_strided x
     cdef Memory made
     if not _strided(t, &x, n) or x.format != -8 or x.ndim != 1 or n[0] > MANY:
         return None
     made = Memory(8 * n[0])
-    x.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+    x.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
     rm_py_spread(&x, 1, x.shape, made.data)
     return made
 
 
 cdef bint _bags_of(const int64_t *offsets, int64_t bags, int64_t n, int64_t *bag) noexcept nogil:
-    """The bag of each place; whether offsets are in order, from 0 up to the number of places."""
+    """Sets the bag of each place. Returns whether the offsets ascend from 0 to at most the number of places."""
     cdef int64_t b, i
     if offsets[0] != 0 or offsets[bags - 1] > n:
         return False
@@ -30,7 +30,8 @@ cdef bint _bags_of(const int64_t *offsets, int64_t bags, int64_t n, int64_t *bag
 
 
 cdef class Bags(Call):
-    """_embedding_bag and _embedding_bag_forward_only: PyTorch's own says which bag has which places, and these sums and means go into its result."""
+    """_embedding_bag and _embedding_bag_forward_only: PyTorch's own says which bag has which places, and these sums and means go into its
+    result."""
 
     cdef object overload
 
@@ -150,7 +151,7 @@ cdef class BagGradient(Call):
             if factors.data is not NULL:
                 rm_py_converted(g.format, RM_FORMAT_F64, n, factors.data, &weight[n])
             memset(first, 0, 8 * (rows + 2))
-            for i in range(n):  # the places of each row beside each other: first how many, then where
+            for i in range(n):  # sorts the places by row: first counts them, then places them
                 if row[i] != padding:
                     first[row[i] + 2] += 1
             for k in range(rows):
@@ -211,7 +212,7 @@ cdef class BagWeightGradient(Call):
 
 
 cdef class Resized(Call):
-    """Images resized along each of their last axes, by terms that are kept for some sizes; or the gradients of that.
+    """Images resized along each of their last axes, by terms that are cached for some sizes, or the gradients of that.
 
     Parameters
     ----------

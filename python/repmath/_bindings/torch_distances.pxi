@@ -1,5 +1,5 @@
-# Prepared calls of distances, of weights that are given by their lengths, and of cross products: of few elements, in binary64, an operation of C's
-# for each rounding.
+# Prepared calls of distances, of weights that are given by direction and length, and of cross products, for few elements. They compute in
+# binary64, with one operation of C for each rounding.
 
 cimport cython
 
@@ -8,7 +8,7 @@ rm_py_functions(b"subtract", _subtract)
 
 
 cdef bint _axis_of(object value, const Operand *x, int *dim, int64_t *outer, int64_t *inner) except -1:
-    """Whether this is an axis of x; the elements before and behind it."""
+    """Whether this is an axis of x. Sets the numbers of elements before and behind it."""
     cdef int d
     if type(value) is not int or not -x.ndim <= value < x.ndim:
         return False
@@ -24,7 +24,7 @@ cdef bint _axis_of(object value, const Operand *x, int *dim, int64_t *outer, int
 
 
 cdef void _by_lines(int64_t outer, int64_t n, int64_t inner, const double *x, double *to, bint back) noexcept nogil:
-    """The elements of each place of an axis beside each other, or back."""
+    """Makes the elements of each index of an axis contiguous, or puts them back."""
     cdef int64_t i, k, j, at
     for i in range(outer):
         for k in range(n):
@@ -37,7 +37,7 @@ cdef void _by_lines(int64_t outer, int64_t n, int64_t inner, const double *x, do
 
 
 cdef rm_status _lengths(int64_t lines, int64_t n, const double *x, double *to) noexcept nogil:
-    """The Euclidean norms of lines of neighbours."""
+    """The Euclidean norms of contiguous rows."""
     cdef int64_t k
     cdef rm_status status = 0
     for k in range(lines):
@@ -46,7 +46,7 @@ cdef rm_status _lengths(int64_t lines, int64_t n, const double *x, double *to) n
 
 
 cdef bint _one_each(const Operand *g, const Operand *v, int dim) noexcept:
-    """Whether g has a number for each place of an axis of v, and one element along the others."""
+    """Whether g has a number for each index of an axis of v, and one element along the other axes."""
     cdef int d
     if g.ndim != v.ndim or g.format != v.format:
         return False
@@ -122,7 +122,7 @@ cdef class WeightNorm(Call):
 
 
 cdef class Renorm(Call):
-    """renorm, and embedding_renorm_ of the rows that are named: Euclidean norms."""
+    """renorm by Euclidean norms, and embedding_renorm_ of the rows that an index names."""
 
     cdef int into
     cdef bint named
@@ -156,7 +156,7 @@ cdef class Renorm(Call):
             if not _strided(args[1], &at, &m) or at.format != -8 or m > MANY:
                 return NotImplemented
             chosen = Memory(8 * m)
-            at.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+            at.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
             rm_py_spread(&at, at.ndim, at.shape, chosen.data)
         out = args[0] if self.into == FIRST else _new(args[0], x.shape, x.ndim, &y)
         if self.into == FIRST:
@@ -229,9 +229,9 @@ cdef class Distances(Call):
             shape[d] = x.shape[d]
         f, rows, others, width = x.format, x.shape[x.ndim - 2], z.shape[z.ndim - 2], x.shape[x.ndim - 1]
         pairs = rows * (rows - 1) // 2 if self.pairs else stack * rows * others
-        if self.pairs and rows == 1:  # which is in no pair
+        if self.pairs and rows == 1:  # there is no pair
             if not self.gradient:
-                return args[0].new_empty_strided([0], [0])  # as arrays of no elements lie
+                return args[0].new_empty_strided([0], [0])  # the strides of an empty array
             if args[0].dtype != args[1].dtype or args[3].dtype != args[1].dtype:  # PyTorch refuses them
                 return NotImplemented
             out = _new(args[1], x.shape, 2, &made)
@@ -270,7 +270,7 @@ cdef class Distances(Call):
 
 
 cdef void _differences(bint pairs, int64_t stack, int64_t rows, int64_t others, int64_t width, const double *a, const double *b, double *to) noexcept nogil:
-    """The differences of each row and each other one; of pairs the later ones."""
+    """The differences of each row and each of the others, or, of pairs, each of the later ones."""
     cdef int64_t s, i, j, k, at = 0
     for s in range(stack):
         for i in range(rows):
@@ -283,7 +283,7 @@ cdef void _differences(bint pairs, int64_t stack, int64_t rows, int64_t others, 
 @cython.cdivision(True)
 cdef rm_status _of_distances(bint pairs, int f, int64_t stack, int64_t rows, int64_t others, int64_t width, int64_t count, const char *g, const char *far,
                              double *d, char *out) noexcept nogil:
-    """The gradient with respect to the first rows, or to those of pairs, from the differences d, behind which there is memory."""
+    """The gradient with respect to the first rows, or to those of pairs, from the differences d. The memory behind d is workspace."""
     cdef double *slopes = d + count * width
     cdef double *gradient = slopes + count * width
     cdef double *sizes = gradient + count

@@ -1,7 +1,7 @@
-# What prepared calls of layers share: operands that are copied where they have gaps, weights, new tensors, lists of sizes.
+# Functions that prepared calls of layers share: operands, which are copied if they have gaps, weights, new tensors, lists of sizes.
 
 cdef enum:
-    SMALL = 1 << 14  # elements of a layer that is taken in memory of its own
+    SMALL = 1 << 14  # elements of a layer that is computed in memory of its own
 
 
 cdef class Memory:
@@ -19,8 +19,8 @@ cdef class Memory:
 
 
 cdef object _read(object t, Operand *o):
-    """A tensor of one of the formats, with elements; those that do not lie one after the other are copied. What must be held while they are
-    read; None of another tensor."""
+    """Reads a tensor of one of the formats that has elements, and copies them unless they are contiguous. Returns what must be kept alive while
+    they are read, None for another tensor."""
     cdef rm_py_strided x
     cdef Memory copy
     cdef int i
@@ -40,13 +40,13 @@ cdef object _read(object t, Operand *o):
 
 
 cdef object _new(object like, const int64_t *shape, int ndim, Operand *o):
-    """A tensor of this shape for a result, of the format of another one; None of no elements."""
+    """A new tensor of this shape and of the format of another one, or None if it has no elements."""
     made = like.new_empty([shape[i] for i in range(ndim)])
     return made if _operand(made, o) else None
 
 
 cdef bint _weight(object t, int format, int ndim, const int64_t *shape, Operand *o) except -1:
-    """Whether t is None, whose address is NULL, or a tensor of this format and shape whose elements lie one after the other."""
+    """Whether t is None, whose address is NULL, or a contiguous tensor of this format and shape."""
     cdef int i
     o.data = NULL
     if t is None:
@@ -60,7 +60,7 @@ cdef bint _weight(object t, int format, int ndim, const int64_t *shape, Operand 
 
 
 cdef bint _wanted(object mask, bint *to) except -1:
-    """Whether this is a list of three truth values: which gradients are wanted."""
+    """Whether this is a list of three booleans, which say what gradients are wanted."""
     cdef int i
     if type(mask) is not list and type(mask) is not tuple or len(mask) != 3:
         return False
@@ -70,7 +70,7 @@ cdef bint _wanted(object mask, bint *to) except -1:
 
 
 cdef bint _each(object values, int dims, int64_t least, int64_t *to) except -1:
-    """Whether the values are an integer for each dimension, or one for all, and none is below the least."""
+    """Whether the values are an integer for each dimension, or one for all, and none is below the minimum."""
     cdef int i
     if type(values) is not list and type(values) is not tuple or (len(values) != dims and len(values) != 1):
         return False

@@ -1,5 +1,5 @@
-# Prepared calls of operators on lists of tensors, and of fused steps of optimisers: one call for all tensors, of which nothing is written
-# before all are understood.
+# Prepared calls of operators on lists of tensors, and of fused steps of optimisers. One call takes all tensors, and writes nothing before it
+# has understood all of them.
 
 from libc.stdlib cimport free, malloc, qsort
 
@@ -26,9 +26,9 @@ cdef Span _span(const Operand *o) noexcept nogil:
 
 
 cdef bint _meets(const Span *written, Py_ssize_t n, Span s) noexcept nogil:
-    """Whether one of the spans, which are in order and apart, meets s."""
+    """Whether one of the spans, which are sorted and disjoint, meets s."""
     cdef Py_ssize_t low = 0, high = n, middle
-    while low < high:  # the first that ends behind the beginning of s
+    while low < high:  # finds the first that ends behind the beginning of s
         middle = (low + high) // 2
         if written[middle].end <= s.begin:
             low = middle + 1
@@ -38,8 +38,8 @@ cdef bint _meets(const Span *written, Py_ssize_t n, Span s) noexcept nogil:
 
 
 cdef bint _settled(Part *parts, Py_ssize_t n) except -1:
-    """Whether what is written for one tensor is nothing that another is computed of, nor lies over a part of its own operands: then the
-    order in which they are computed does not matter."""
+    """Whether the order in which tensors are computed does not matter: what is written for one is no operand of another, and shares no
+    memory with a part of its own operands."""
     cdef Py_ssize_t i
     cdef int k
     cdef Operand *x
@@ -63,7 +63,7 @@ cdef bint _settled(Part *parts, Py_ssize_t n) except -1:
 
 
 cdef class Foreach(Call):
-    """A function or a formula for each tensor of a list: of one tensor, or one of each of `lists` lists, the call is `each`. Further
+    """A function or a formula for each tensor of a list. The call for one tensor, or one of each of `lists` lists, is `each`. Further
     arguments are numbers for all, or lists of them."""
 
     cdef Elementwise each
@@ -160,7 +160,7 @@ cdef struct Update:
 
 
 cdef bint _hyperparameter(dict kwargs, name, double *to) except -1:
-    """A keyword that is a number, or a tensor of one."""
+    """A keyword that is a number, or a tensor with one number."""
     v = kwargs.get(name)
     if type(v) is _tensor_class:
         v = float(v)
@@ -234,7 +234,7 @@ cdef class Fused(Call):
                         return NotImplemented
                     u.step = <int64_t>step
             with nogil:
-                # First of no elements: whether the numbers are in their ranges.
+                # A step of no elements first tells whether the numbers are in their ranges.
                 for i in range(-1, n):
                     u = &updates[i if i >= 0 else 0]
                     t = u.tensor[0].n if i >= 0 else 0

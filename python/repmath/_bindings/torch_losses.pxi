@@ -8,8 +8,8 @@ cdef struct Classes:
 
 
 cdef object _classes_of(Classes *p, object x_of, object target, object weight, object reduction, object ignored, Operand *x):
-    """What must be held of scores, targets and weights, with the problem that they are; None where they are not such. The classes of a matrix
-    or of more axes are the second one."""
+    """Returns what must be kept alive of scores, targets and weights, and sets their problem; None if they are something else. Classes are the
+    second axis of a matrix or of an array of more axes."""
     cdef Operand w
     cdef rm_py_strided t
     cdef rm_py_strided turned
@@ -31,7 +31,7 @@ cdef object _classes_of(Classes *p, object x_of, object target, object weight, o
     if not _weight(weight, x.format, 1, &x.shape[axis], &w):
         return None
     targets = Memory(8 * n)
-    t.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+    t.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
     rm_py_spread(&t, t.ndim, t.shape, targets.data)
     p.inner, p.format = inner, x.format
     p.c.rows, p.c.n, p.c.target, p.c.stride_target = n, x.shape[axis], <const int64_t *>targets.data, 8
@@ -165,7 +165,7 @@ cdef class PairLoss(Call):
 
 
 cdef class LogitLoss(Call):
-    """binary_cross_entropy_with_logits; weights, and weights of ones, are numbers for each element or for the last axis."""
+    """binary_cross_entropy_with_logits. Weights, and those of the positive class, are given for each element or for the last axis."""
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y, to
@@ -210,7 +210,7 @@ cdef class LogitLoss(Call):
 
 
 cdef class Collected(Call):
-    """A loss whose terms are steps: themselves, their mean or their sum, by a reduction that is the last argument. Terms of binary64 are rounded to the
+    """A loss whose terms are steps: the terms, their mean or their sum, by a reduction that is the last argument. Terms of binary64 are rounded to the
     format of the first tensor then.
 
     Parameters
@@ -253,7 +253,7 @@ cdef class Collected(Call):
 
 
 cdef class GateGradient(Call):
-    """glu_backward: steps that make the gradients of the two halves of an axis, from what is received and these halves."""
+    """glu_backward: steps that make the gradients of the two halves of an axis, from the gradient received and these halves."""
 
     cdef Steps first, second
 

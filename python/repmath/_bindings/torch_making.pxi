@@ -1,4 +1,4 @@
-# Prepared calls that draw random numbers, and that make tensors of numbers.
+# Prepared calls that draw random numbers, and that make tensors of given numbers.
 
 cdef enum:
     UNIFORM, NORMAL, BERNOULLI, RAND, RANDN, NORMAL_OF, RANDINT, RANDPERM, SPACED
@@ -19,7 +19,7 @@ def prepare_making(torch):
 
 
 cdef bint _plain_options(dict kwargs, dict known) except -1:
-    """Whether the keywords are ordinary ones: of a dense tensor of the CPU; those in `known` are put there."""
+    """Whether the keywords are those of a dense tensor of the CPU. Those in `known` are put there."""
     for key, v in kwargs.items() if kwargs else ():
         if key in known:
             known[key] = v
@@ -30,7 +30,7 @@ cdef bint _plain_options(dict kwargs, dict known) except -1:
 
 
 cdef bint _sizes_of(object values, int64_t *n) except -1:
-    """A sequence of lengths, of one element or more in all."""
+    """A sequence of lengths whose product is at least 1."""
     n[0] = 1
     if type(values) is not list and type(values) is not tuple:
         return False
@@ -52,8 +52,8 @@ cdef uint64_t _seed_of(object generator) except? 0:
 
 
 cdef class Drawn(Call):
-    """Random numbers under a key that the generator of the call gives, and what follows from each of them by `steps`, whose numbers are those
-    of the call; with `wide` numbers of binary64 are drawn for them."""
+    """Random numbers under a key that the call's generator gives, or what `steps` make of each of them with the numbers of the call. With `wide`
+    the numbers that are drawn for the steps are of binary64."""
 
     cdef int what, into
     cdef bint like, wide

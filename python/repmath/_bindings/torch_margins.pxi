@@ -12,7 +12,7 @@ cdef struct Margin:
 
 
 cdef bint _is_class(const int64_t *target, int64_t n, int64_t classes, bint ends) noexcept:
-    """Whether all are classes; with `ends` a negative number ends a row of them."""
+    """Whether all are classes. With `ends` a negative number ends a row of them."""
     cdef int64_t i
     for i in range(n):
         if target[i] >= classes or (target[i] < 0 and not ends):
@@ -21,7 +21,7 @@ cdef bint _is_class(const int64_t *target, int64_t n, int64_t classes, bint ends
 
 
 cdef class Margins(Call):
-    """multi_margin_loss, with `labels` multilabel_margin_loss_forward, and their gradients."""
+    """multi_margin_loss, or with `labels` multilabel_margin_loss_forward, and their gradients."""
 
     cdef bint labels, gradient
 
@@ -59,7 +59,7 @@ cdef class Margins(Call):
             return NotImplemented
         m.reduction = how
         targets = Memory(8 * n)
-        t.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+        t.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
         rm_py_spread(&t, t.ndim, t.shape, targets.data)
         m.target = <const int64_t *>targets.data
         if not _is_class(m.target, n, m.classes, self.labels):
@@ -98,7 +98,7 @@ cdef class Margins(Call):
 
 @cython.cdivision(True)
 cdef rm_status _of_classes(Margin *m, bint squared, double margin, bint gradient, char *out) noexcept nogil:
-    """Of one class in each row: the loss, or its gradient."""
+    """The loss of one class in each row, or its gradient."""
     cdef int64_t i, j, t, n = m.rows * m.classes, at
     cdef double room, total, by
     cdef rm_status status = 0
@@ -112,7 +112,7 @@ cdef rm_status _of_classes(Margin *m, bint squared, double margin, bint gradient
             if gradient:
                 by = room + room if squared else 1.0
                 by = by * m.weight[t] if m.weight is not NULL else by
-                # A room that is no number counts for nothing here.
+                # A margin that is NaN counts for nothing here.
                 m.made[at] = by * m.g[0 if m.reduction else i] if room > 0 else 0.0
             else:
                 room = room * room if squared else room
@@ -137,7 +137,7 @@ cdef rm_status _of_classes(Margin *m, bint squared, double margin, bint gradient
 
 @cython.cdivision(True)
 cdef rm_status _of_labels(Margin *m, bint gradient, double *among, char *out) noexcept nogil:
-    """Of several classes in each row, up to the first that is negative: the loss, or its gradient; 1 for each of these classes."""
+    """The loss of several classes in each row, up to the first that is negative, or its gradient. Marks each of these classes by 1."""
     cdef int64_t i, j, k, t, n = m.rows * m.classes, count
     cdef double room, total
     cdef double *rooms = NULL
@@ -188,7 +188,7 @@ cdef rm_status _of_labels(Margin *m, bint gradient, double *among, char *out) no
 
 
 cdef class Histogram(Call):
-    """histc, with a range that is given.
+    """histc with a given range.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ cdef class Histogram(Call):
             for i in range(x.n):
                 if not edge[0] <= wide[i] <= edge[bins]:
                     continue
-                begin, end = 0, bins  # the last edge that is not above
+                begin, end = 0, bins  # finds the last edge that is not above
                 while end - begin > 1:
                     k = (begin + end) // 2
                     if edge[k] <= wide[i]:

@@ -1,4 +1,4 @@
-# The quick parts of the modes by which PyTorch calls: an operator's prepared call is tried first, then the table's function on plain tensors.
+# The fast part of the modes by which PyTorch calls the library: an operator's prepared call is tried first, then the table's function.
 
 from cpython.pythread cimport PyThread_get_thread_ident
 
@@ -13,11 +13,11 @@ _QUIET = (
 
 cdef struct Kinds:
     int tensors, format
-    bint others, several  # tensors that are not of one of the formats, and of several of these
+    bint others, several  # whether tensors are not of one of the formats, and are of several of these
 
 
 cdef bint _known_kinds(object values, Kinds *k) except -1:
-    """Whether all tensors among the values are plain ones of the CPU; of which kinds they are."""
+    """Whether all tensors among the values are plain ones of the CPU. Sets their kinds."""
     cdef Tensor v
     cdef int format
     for t in values:
@@ -48,7 +48,7 @@ cdef bint _has_devices = False
 
 
 def prepare_devices():
-    """From now on tensors may be on a GPU, so operators that move elements are looked at, too."""
+    """Says that tensors may be on a GPU from now on, so that operators that move elements are looked at, too."""
     global _has_devices
     _has_devices = True
 
@@ -65,7 +65,7 @@ cdef bint _in_main_memory(tuple args, dict kwargs) except -1:
 
 
 cdef class Failure:
-    """What a function of the table raised."""
+    """The error that a function of the table raised."""
 
     cdef object error
 
@@ -74,7 +74,8 @@ cdef class Failure:
 
 
 cdef object _by_table(func, tuple args, dict kwargs):
-    """What the table's function for the operator returns for plain tensors; NotImplemented for others. Where all tensors are of one format, the function need not be told so: `of_floats` is that without the checks."""
+    """Returns what the table's function for the operator returns for plain tensors, NotImplemented for others. `of_floats` is the function
+    without checks, for tensors of one format."""
     cdef Kinds k
     cdef fenv_t saved
     function = _table.get(func)
@@ -102,7 +103,7 @@ cdef object _by_table(func, tuple args, dict kwargs):
 
 
 cdef object _prepared(Call call, tuple args, dict kwargs):
-    """What the call returns in the default floating-point environment. The caller's flags stay as they are."""
+    """Makes the call in the default floating-point environment. The caller's flags stay as they are."""
     cdef fenv_t saved
     cdef unsigned flags
     if rm_py_has_default_environment():
@@ -135,7 +136,7 @@ cdef class Dispatch:
         return self.general(func, types, args, {} if kwargs is None else kwargs)
 
     cdef object _run(self, found, func, tuple args, dict kwargs):
-        """What the prepared call or the table's function returns; NotImplemented where neither knows such arguments."""
+        """Returns what the prepared call or the table's function returns, NotImplemented if neither knows such arguments."""
         if type(found) is Passed and (not _has_devices or _in_main_memory(args, kwargs)):
             return func(*args, **kwargs) if kwargs else func(*args)
         if type(found) is Passed:
@@ -148,8 +149,8 @@ cdef class Dispatch:
         return made
 
     cdef bint _enters(self, tuple args) except -1:
-        """Whether the running code is in a block of this thread, plainly, and gets no parameter, or view of one, that may have been made
-        outside."""
+        """Whether the running code is in a block of this thread and not in another context, and gets no parameter, or view of one, that may
+        have been made outside."""
         entered = _entered()
         if not entered:
             return False
@@ -174,7 +175,7 @@ cdef object _exclude = None, _key = None, _dispatch_of = None
 
 
 def prepare_key(exclude, key, dispatch_of):
-    """How the dispatch key is excluded in a thread, the key, and the function that finds the mode of a thread of PyTorch's own."""
+    """Sets how the dispatch key is excluded in a thread, the key, and the function that finds the mode of one of PyTorch's own threads."""
     global _exclude, _key, _dispatch_of
     _exclude, _key, _dispatch_of = exclude, key, dispatch_of
 
@@ -187,7 +188,7 @@ def called_by_key(func, *args, **kwargs):
     if entered:
         mode = <Dispatch?>entered[-1].home.dispatch
         if mode.thread != PyThread_get_thread_ident():
-            mode = None  # a context that was copied to another thread
+            mode = None  # the context was copied to another thread
     if mode is None:
         mode = <Dispatch?>_dispatch_of()
     found, made, enters = _calls.get(id(func)), NotImplemented, mode._enters(args)
@@ -209,14 +210,14 @@ cdef object _linear_overload = None, _wholes_by = None, _whole_key = None
 
 
 def prepare_linear(overload, exclude, key):
-    """PyTorch's operators for a linear map, and how those that are composed are left to PyTorch."""
+    """Sets PyTorch's operators for a linear map, and how those that are composed are left to PyTorch."""
     global _linear_overload, _wholes_by, _whole_key
     _linear_overload, _wholes_by, _whole_key = overload, exclude, key
 
 
 def linear(input, weight, bias=None):
-    """A linear map as PyTorch composes it, with the bias inside the one rounding: of inputs of three axes that are not contiguous, and of
-    more axes, PyTorch would add it afterwards."""
+    """A linear map as PyTorch composes it, but with the bias inside the one rounding. PyTorch would add it afterwards to inputs of more than
+    three axes, and to those of three that are not contiguous."""
     cdef int ndim = input.ndim
     cdef bint flat = bias is None or ndim < 3 or input.is_nested
     if not flat:

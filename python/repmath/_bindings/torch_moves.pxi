@@ -1,4 +1,4 @@
-# Prepared calls that add or put elements into places that an index names, and that copy.
+# Prepared calls that add or write elements to places that an index names, and that copy.
 
 cdef enum:
     SCATTER_ADD, INDEX_ADD, INDEX_PUT, PUT, SCATTER_WITH, SCATTER_REDUCE
@@ -24,7 +24,7 @@ cdef bint _apart_from(const Operand *to, const rm_py_strided *x) noexcept:
 
 
 cdef bint _places(const rm_py_strided *x, int dim, int ndim, const int64_t *shape, const int64_t *index, bint wraps, int64_t *place) noexcept nogil:
-    """Where each element of an index of this shape points to in a dense tensor; whether all do."""
+    """Computes the place in a dense tensor to which each element of an index points. Returns whether all are valid."""
     cdef int64_t at[MAX_AXES]
     cdef int64_t steps[MAX_AXES]
     cdef int64_t n = 1, i, k, base = 0
@@ -55,7 +55,7 @@ cdef bint _places(const rm_py_strided *x, int dim, int ndim, const int64_t *shap
 
 
 cdef void _means(int format, int64_t n, char *out, int64_t m, const int64_t *place, bint include_self, double *memory, _Binary divide) noexcept nogil:
-    """Each sum, in binary64, over the number of its terms; then in the format."""
+    """Divides each sum, in binary64, by the number of its terms, then rounds to the format."""
     cdef int64_t i
     for i in range(n):
         memory[i] = 1
@@ -80,7 +80,7 @@ cdef class Scattered(Call):
 
     cdef bint _read(self, tuple args, dict kwargs, rm_py_strided *x, rm_py_strided *index, rm_py_strided *source, int *dim, bint *add,
                     bint *mean, bint *own, bint *negative) except -1:
-        """Whether the arguments are understood; the index and the source in the shape of the latter."""
+        """Whether the arguments are understood. Sets the index and the source, in the shape of the latter."""
         cdef int64_t n, m, k, size
         cdef int d, what = self.what, given = <int>len(args)
         cdef double alpha = 1
@@ -113,7 +113,7 @@ cdef class Scattered(Call):
                     return False
                 x.ndim, x.shape[0], source.ndim, source.shape[0], source.stride[0] = 1, n, 1, m, _SIZES[x.format]
             else:
-                # Values, broadcast to the shape of the index and of what is behind the first axis.
+                # The values are broadcast to the shape of the index and of the axes behind the first one.
                 if index.ndim + x.ndim - 1 > MAX_AXES or source.ndim > index.ndim + x.ndim - 1:
                     return False
                 if index.ndim != 1:
@@ -220,7 +220,7 @@ cdef class Scattered(Call):
         if place is NULL:
             raise MemoryError("no memory for places")
         values = <char *>(place + 2 * m)
-        index.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+        index.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
         with nogil:
             rm_py_spread(&index, index.ndim, index.shape, <char *>(place + m))
             good = _places(&x, dim, x.ndim, index.shape, place + m, self.what == INDEX_PUT or self.what == PUT, place)
@@ -249,7 +249,7 @@ cdef class Scattered(Call):
 
 
 cdef class Copied(Call):
-    """copy_ of a tensor of the same dtype that lies apart: PyTorch's own operator."""
+    """copy_ of a tensor of the same dtype that shares no memory: PyTorch's own operator."""
 
     cdef object overload
 
@@ -264,5 +264,5 @@ cdef class Copied(Call):
             return NotImplemented
         if args[0].dtype is not args[1].dtype or not _is_dense(&x):
             return NotImplemented
-        to.data, to.n, to.format = <char *>x.data, (n * _size_of(x.format) + 1) // 2, RM_FORMAT_F16  # a place of so many bytes
+        to.data, to.n, to.format = <char *>x.data, (n * _size_of(x.format) + 1) // 2, RM_FORMAT_F16  # an array of as many bytes
         return self.overload(*args) if _apart_from(&to, &y) else NotImplemented

@@ -5,11 +5,11 @@ cdef struct Normed:
     rm_norm_sets sets
     ptrdiff_t step[4]  # of the tensors, which are dense
     ptrdiff_t weight[4]  # of the weights
-    int64_t kept, before, behind  # a gradient of weights: their number, and the axes around theirs
+    int64_t kept, before, behind  # of a gradient of weights: their number, and the sizes before and behind their axis
 
 
 cdef void _by_rows(Normed *s, int64_t rows, int64_t n, ptrdiff_t size) noexcept:
-    """Sets of n neighbours."""
+    """Sets of n contiguous elements."""
     s.sets.centered, s.sets.sets[0], s.sets.sets[1], s.sets.outer, s.sets.inner = 1, rows, 1, 1, n
     s.step[0] = s.step[1] = s.step[2] = n * size
     s.weight[0] = s.weight[1] = s.weight[2] = 0
@@ -18,7 +18,7 @@ cdef void _by_rows(Normed *s, int64_t rows, int64_t n, ptrdiff_t size) noexcept:
 
 
 cdef void _by_groups(Normed *s, int64_t batch, int64_t groups, int64_t channels, int64_t inner, ptrdiff_t size) noexcept:
-    """Sets of the channels of a group."""
+    """Each set is the channels of a group."""
     cdef int64_t each = channels // groups
     s.sets.centered, s.sets.sets[0], s.sets.sets[1], s.sets.outer, s.sets.inner = 1, batch, groups, each, inner
     s.step[0], s.step[1], s.step[2], s.step[3] = channels * inner * size, each * inner * size, inner * size, size
@@ -27,7 +27,7 @@ cdef void _by_groups(Normed *s, int64_t batch, int64_t groups, int64_t channels,
 
 
 cdef void _by_channels(Normed *s, int64_t batch, int64_t channels, int64_t inner, ptrdiff_t size) noexcept:
-    """Sets of a channel of the batch."""
+    """Each set is a channel of the whole batch."""
     s.sets.centered, s.sets.sets[0], s.sets.sets[1], s.sets.outer, s.sets.inner = 1, 1, channels, batch, inner
     s.step[0], s.step[1], s.step[2], s.step[3] = 0, inner * size, channels * inner * size, size
     s.weight[0], s.weight[1], s.weight[2], s.weight[3] = 0, size, 0, 0
@@ -47,7 +47,7 @@ cdef bint _channels_of(const Operand *x, Normed *s) noexcept:
 
 
 cdef rm_status _bias_gradient(const Normed *s, int format, const void *g, void *out) noexcept nogil:
-    """The sums of g over all that shares a weight."""
+    """The sums of g over all elements that share a weight."""
     cdef ptrdiff_t size = _SIZES[format]
     cdef int64_t sizes[4]
     cdef ptrdiff_t steps[4]
@@ -58,8 +58,8 @@ cdef rm_status _bias_gradient(const Normed *s, int format, const void *g, void *
 
 cdef object _norm_gradients(const Normed *s, object x_of, object w_of, const Operand *g, const Operand *x, const Operand *w, const void *mean,
                             const void *variance, double eps, const bint *wanted, object bias_like):
-    """The gradients with respect to the input, the weight and the bias that are wanted; that of the weight where there is one, that of the
-    bias where a tensor is like it."""
+    """The gradients that are wanted, with respect to the input, to the weight if there is one, and to the bias if a tensor of its shape is
+    given."""
     cdef Operand dx, dw, db
     cdef ptrdiff_t given[4]
     cdef rm_status status = 0
@@ -88,7 +88,7 @@ cdef object _norm_gradients(const Normed *s, object x_of, object w_of, const Ope
 
 
 cdef object _deviations(object x, list sizes, int64_t n, int format, int64_t mark, double eps, char **data):
-    """A tensor for the deviations of n sets; a mark and eps lie before them in their storage, for the gradient."""
+    """A tensor for the deviations of n sets. In its storage a mark and eps precede them, for the gradient."""
     cdef Operand root
     cdef int64_t before = 16 // _SIZES[format], step = 1
     # No view of another tensor: an operator must not return one.
@@ -107,7 +107,7 @@ cdef object _deviations(object x, list sizes, int64_t n, int format, int64_t mar
 
 
 cdef bint _eps_of(object root, int format, int64_t mark, double *eps) except -1:
-    """Whether these are deviations that lie behind the mark; eps."""
+    """Whether these are deviations behind the mark. Sets eps."""
     cdef Operand o
     cdef ptrdiff_t at
     if not _operand(root, &o) or o.format != format:
@@ -232,7 +232,7 @@ cdef class GroupNorm(Call):
 
 
 cdef bint _grouped(const Operand *x, const int64_t *sizes, Normed *s) noexcept:
-    """The sets of x, by its batch, channels, the elements of a channel, and groups."""
+    """The sets of x from its batch, channels, elements of a channel, and groups."""
     if x.n != sizes[0] * sizes[1] * sizes[2] or sizes[1] % sizes[3] != 0:
         return False
     _by_groups(s, sizes[0], sizes[3], sizes[1], sizes[2], _SIZES[x.format])
@@ -264,7 +264,7 @@ cdef class GroupNormGradient(Call):
 
 
 cdef bint _mixture(int format, int64_t channels, const double *new, double momentum, int kept, const char *old, char *to) noexcept nogil:
-    """Running statistics of old and new ones, each rounded once to the format that keeps them; whether all are sure."""
+    """Computes running statistics from old and new ones, each rounded once to its format. Returns whether all roundings are decided."""
     cdef ptrdiff_t size = _SIZES[kept]
     cdef double low, high, before, a, b, error
     cdef char ends[16]
@@ -306,7 +306,7 @@ cdef rm_status _channel_statistics(const Operand *x, const Normed *s, char *row,
 
 
 cdef class BatchNorm(Call):
-    """native_batch_norm, with running statistics or without, training or not: `running` and `training` say which arguments there are."""
+    """native_batch_norm. `running` and `training` say which arguments there are: running statistics, and whether it is training."""
 
     cdef bint running, training
 
@@ -360,7 +360,7 @@ cdef class BatchNorm(Call):
             return made, args[0].new_empty(0), args[0].new_empty(0)
         if s.before * s.behind < 2:
             return NotImplemented
-        for i in range(2):  # statistics of binary64 are not sure in it
+        for i in range(2):  # binary64 does not decide statistics of its own format
             if kept[i].data is not NULL and (x.n > MANY or x.format == RM_FORMAT_F64 or (
                     kept[i].format != x.format and (_SIZES[x.format] != 2 or kept[i].format != RM_FORMAT_F32))):
                 return NotImplemented
@@ -378,7 +378,7 @@ cdef class BatchNorm(Call):
                     if kept[i].data is not NULL:
                         sure = sure and _mixture(x.format, s.kept, new + i * s.kept, momentum, kept[i].format, kept[i].data,
                                                  mixed + 8 * i * s.kept)
-                for i in range(2):  # nothing is written before all is known
+                for i in range(2):  # writes nothing before all is known
                     if kept[i].data is not NULL and sure and status == 0:
                         memcpy(kept[i].data, mixed + 8 * i * s.kept, s.kept * _SIZES[kept[i].format])
         if not sure:

@@ -2,7 +2,8 @@
 
 
 cdef bint _matrices(object t, int ndim, Operand *o, ptrdiff_t *steps) except -1:
-    """Whether t is a plain tensor of ndim axes, in one of the formats, with elements; its shape and its steps in bytes, of three axes."""
+    """Whether t is a plain tensor of ndim axes, in one of the formats, with elements. Sets its shape and its strides in bytes, for three
+    axes."""
     cdef rm_py_strided x
     cdef int i
     if not _strided(t, &x, &o.n) or x.format < 0 or x.ndim != ndim:
@@ -16,7 +17,7 @@ cdef bint _matrices(object t, int ndim, Operand *o, ptrdiff_t *steps) except -1:
 
 
 cdef class Product(Call):
-    """mm, bmm, and addmm with a row that is added to each."""
+    """mm, bmm, and addmm of a row that is added to each row."""
 
     cdef int ndim
     cdef bint biased
@@ -84,7 +85,7 @@ cdef class Vectors(Call):
 
 
 cdef class Linear(Call):
-    """linear: of each row of the input, with a bias or none."""
+    """linear, with or without a bias."""
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, w, bias, c
@@ -129,7 +130,7 @@ cdef class General(Call):
         self.what, self.into = _GENERAL[what], _INTO[into]
 
     cdef bint _shaped(self, rm_py_strided *a, rm_py_strided *b, int64_t *shape, int *ndim) except -1:
-        """Whether the operands fit, which become stacks of matrices; the shape of the result."""
+        """Whether the operands fit. Makes stacks of matrices of them, and sets the shape of the result."""
         cdef int what = self.what, rank = 3 if what == BADDBMM or what == ADDBMM else 2
         if a.ndim != (1 if what == ADDR else rank) or b.ndim != (1 if what == ADDR or what == ADDMV else rank):
             return False
@@ -148,7 +149,7 @@ cdef class General(Call):
             _axes_are(b, 1, 1, b.shape[0], 0, 0, b.stride[0])
         elif what == BADDBMM:
             ndim[0], shape[0], shape[1], shape[2] = 3, a.shape[0], a.shape[1], b.shape[2]
-        else:  # one sum over the pairs of matrices: rows of a beside each other, columns of b below each other
+        else:  # one sum over the pairs of matrices: those of a are put side by side, those of b one below the other
             if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
                 return False
             shape[0], shape[1] = a.shape[1], b.shape[2]

@@ -1,4 +1,4 @@
-# Prepared calls of reductions: over any axes of tensors that lie in any way.
+# Prepared calls of reductions over any axes of tensors of any strides.
 
 cdef enum:
     NANSUM = 5
@@ -12,7 +12,7 @@ _TOTALS = dict(_STATISTICS, nansum=NANSUM, var_mean=VAR_MEAN, std_mean=STD_MEAN,
 
 
 cdef int _format_of_dtype(object dtype) except -2:
-    """RM_FORMAT_... of a dtype of PyTorch's; -1 for another one."""
+    """RM_FORMAT_... of a dtype of PyTorch, -1 for others."""
     if dtype not in _formats:
         return -1
     return _dtype_formats[dtype]
@@ -22,7 +22,7 @@ cdef dict _dtype_formats = {}
 
 
 cdef bint _axes_of(object dims, int ndim, uint64_t *axes) except -1:
-    """The axes that are named, as bits; of none all."""
+    """The axes that are named, as bits; all axes if none is named."""
     cdef int d
     axes[0] = 0
     if dims is not None:
@@ -44,7 +44,7 @@ cdef bint _axes_of(object dims, int ndim, uint64_t *axes) except -1:
 
 
 cdef bint _merged(const rm_py_strided *x, uint64_t axes, int64_t *size, ptrdiff_t *stride) noexcept:
-    """The axes of rm_sum_axes; whether they merge to two that are kept and two that are not."""
+    """Sets the axes of rm_sum_axes. Returns whether they merge into two that are kept and two that are summed."""
     cdef int order[MAX_AXES]
     cdef int count, side, i, k, d, begin, at
     for side in range(2):
@@ -54,7 +54,7 @@ cdef bint _merged(const rm_py_strided *x, uint64_t axes, int64_t *size, ptrdiff_
         for d in range(x.ndim):
             if <int>(axes >> d & 1) == side and x.shape[d] != 1:
                 i = count
-                if side:  # the order of terms does not matter: the longest step first
+                if side:  # the order of terms does not matter, so the largest stride comes first
                     while i > 0 and _size(x.stride[order[i - 1]]) < _size(x.stride[d]):
                         order[i] = order[i - 1]
                         i -= 1
@@ -106,7 +106,8 @@ cdef bint _holds_nan(const Operand *o) noexcept nogil:
 
 
 cdef int _products(int format, int to, int64_t rows, int64_t n, bint partly, const char *x, char *memory, void *out) noexcept nogil:
-    """The products of rows of n neighbours, or those of their first 1, 2, ... numbers: 1 where all are sure, as _aten/prod.py shows."""
+    """Computes the products of rows of n contiguous numbers, or those of their first 1, 2, ... numbers. Returns whether all roundings are
+    decided, as _aten/prod.py shows."""
     cdef float *single = <float *>memory
     cdef double *ends
     cdef int64_t *e
@@ -138,8 +139,8 @@ cdef int _products(int format, int to, int64_t rows, int64_t n, bint partly, con
 
 
 cdef class Total(Call):
-    """sum, mean, nansum, norm (of order 2), var, std, these with the mean, prod and logsumexp, over any axes. What needs rows of neighbours is
-    a matter of few elements here, or of rows that lie so."""
+    """sum, mean, nansum, norm (of order 2), var, std, these with the mean, prod and logsumexp, over any axes. Functions of contiguous rows are
+    computed here if rows are contiguous, or if there are few elements, which are copied."""
 
     cdef int what
 
@@ -249,7 +250,7 @@ cdef class Total(Call):
 
 
 cdef class Trace(Call):
-    """trace, of a matrix."""
+    """trace of a matrix."""
 
     cdef object run(self, tuple args, dict kwargs):
         cdef rm_py_strided x
@@ -284,7 +285,7 @@ cdef void _plain_zeros(const Operand *o) noexcept nogil:
 
 
 cdef class Extreme(Call):
-    """The greatest or the least: PyTorch's own operator, whose zeros become +0. Of integers it is that operator."""
+    """The maximum or minimum: PyTorch's own operator, whose zeros become +0. For integers it is that operator."""
 
     cdef object overload
 
@@ -349,7 +350,7 @@ cdef class Prefixes(Call):
             if what == 0:
                 status = _prefixes(x.format, x.format, outer, n, inner, x.data, to)
             elif what == 1:
-                # Lines of neighbours, and back.
+                # Makes rows contiguous, and puts them back.
                 _lines(&strided, x.data, x.format, outer, n, inner)
                 rm_py_spread(&strided, 3, strided.shape, memory)
                 sure = _products(x.format, x.format, outer * inner, n, True, memory, memory + 8 * x.n, memory)
@@ -371,7 +372,7 @@ cdef class Prefixes(Call):
 
 
 cdef void _lines(rm_py_strided *to, const char *data, int format, int64_t outer, int64_t n, int64_t inner) noexcept nogil:
-    """A dense array of three axes, with the last two in turn."""
+    """A dense array of three axes, the last two exchanged."""
     cdef ptrdiff_t size = _SIZES[format]
     to.data, to.format, to.ndim = data, format, 3
     to.shape[0], to.shape[1], to.shape[2] = outer, inner, n

@@ -1,8 +1,8 @@
-# Prepared calls that sample images at the places of a grid, and that copy lines to places.
+# Prepared calls that sample images at the places of a grid, and that copy rows to places.
 
 
 cdef bint _is_boundary(double v, int format) noexcept nogil:
-    """Whether a rounded number of binary64 may lie on a boundary of rounding of the format, so that it does not tell on which side its value is."""
+    """Whether a rounded number of binary64 may lie on a boundary of rounding of the format, so that the side of its value is unknown."""
     cdef int dropped = 52 - (23 if format == RM_FORMAT_F32 else 10 if format == RM_FORMAT_F16 else 7)
     cdef double least = ldexp(1.0, -14 if format == RM_FORMAT_F16 else -126)
     cdef uint64_t bits, half = <uint64_t>1 << (dropped - 1)
@@ -90,8 +90,8 @@ cdef class GridSample(Call):
 
 cdef rm_status _sampled_gradients(const rm_grid_sample *s, int f, int64_t channels, int64_t size, int64_t taps, int64_t of_g, int64_t of_x, const char *g,
                                   const char *x, const int64_t *at, double *weight, char *dx, char *dgrid, bint *sure) noexcept nogil:
-    """The gradients by the image, whose terms are rounded to binary64 and their sums too, and by the grid: of each tap over the channels, then over
-    the taps, rounded once, of which it may not be sure. Behind the weights are the slopes, and memory."""
+    """The gradient with respect to the image, whose terms and sums are rounded to binary64, and that with respect to the grid: sums over the
+    channels for each tap, then over the taps, rounded once, unless that is undecided. Slopes and workspace lie behind the weights."""
     cdef int64_t points = s.points, terms = s.samples * taps * s.points, i, c, t, p, k, count = 0
     cdef double *slope = weight + terms
     cdef double *received = slope + terms * s.dims
@@ -104,7 +104,7 @@ cdef rm_status _sampled_gradients(const rm_grid_sample *s, int f, int64_t channe
     rm_py_converted(f, RM_FORMAT_F64, of_g, g, received)
     if dgrid is not NULL:
         rm_py_converted(f, RM_FORMAT_F64, of_x, x, image)
-        # Of each place and tap the values of the channels, and what the place receives.
+        # For each place and tap: the values of the channels, and the gradient that the place receives.
         for i in range(s.samples):
             for p in range(points):
                 for t in range(taps):
@@ -145,7 +145,7 @@ cdef rm_status _sampled_gradients(const rm_grid_sample *s, int f, int64_t channe
 
 
 cdef class LineCopy(Call):
-    """index_copy: the last of several lines for one place stays in it."""
+    """index_copy: the last of several rows for one place stays there."""
 
     cdef int into
 
@@ -175,7 +175,7 @@ cdef class LineCopy(Call):
             if not _strided(args[3], &given, &n) or not _apart_from(&x, &given) or not _apart_from(&x, &at):
                 return NotImplemented
         places = Memory(8 * m)
-        at.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+        at.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
         rm_py_spread(&at, at.ndim, at.shape, places.data)
         for i in range(m):
             k = (<int64_t *>places.data)[i]
@@ -197,7 +197,8 @@ cdef class LineCopy(Call):
 
 
 cdef class Given(Call):
-    """A call that makes a new tensor, for a result that is given: a tensor of its format and shape, without gaps, apart from the arguments."""
+    """A call that makes a new tensor, for a given result: a contiguous tensor of its format and shape that shares no memory with the
+    arguments."""
 
     cdef Call made
 

@@ -7,17 +7,17 @@ cdef enum:
     MAX_NUMBERS = 12
     MAX_ELEMENTS = 4096  # beyond these a call's own time counts for little
 
-# What an argument of an operator is to its steps.
+# How the steps use an argument of an operator.
 cdef enum:
     TENSOR
     WHOLE  # a tensor that may have integers, which count as numbers of binary64
     NUMBER
-    SAME  # it must be this object, or equal to it
+    SAME  # must be this object, or equal to it
     ANY
     ALIKE  # a tensor of the first one's dtype, which is not read
 
 _ROLES = {"tensor": TENSOR, "whole": WHOLE, "number": NUMBER, "same": SAME, "any": ANY, "alike": ALIKE}
-# How a number of the steps follows from an argument.
+# How the steps derive a number from an argument.
 cdef enum:
     ITSELF, LESS, FROM_ONE, CONSTANT, COUNT
 
@@ -35,7 +35,8 @@ _WHOLES = {"nearest": RM_PY_WHOLE_NEAREST, "floor": RM_PY_WHOLE_FLOOR, "trunc": 
 
 
 cdef bint _strided(object t, rm_py_strided *o, int64_t *n) except -1:
-    """Whether t is a plain tensor of the CPU with elements of one of the formats, or integers (format is -size then; 0 for uint8); its place."""
+    """Whether t is a plain tensor of the CPU with elements of one of the formats, or with integers (then format is -size, or 0 for uint8).
+    Sets its address."""
     cdef Tensor v
     cdef int i
     cdef ptrdiff_t size
@@ -64,7 +65,7 @@ cdef ptrdiff_t _size_of(int format) noexcept:
 
 
 cdef bint _is_dense(const rm_py_strided *o) noexcept:
-    """Whether the elements lie one after the other."""
+    """Whether the elements are contiguous."""
     cdef int i
     cdef ptrdiff_t step = _size_of(o.format)
     for i in range(o.ndim - 1, -1, -1):
@@ -76,7 +77,7 @@ cdef bint _is_dense(const rm_py_strided *o) noexcept:
 
 
 cdef object _of_integers(object t, object dtype):
-    """A dense tensor of integers up to 2**53, or of truth values, in one of the formats, each rounded once."""
+    """A dense tensor of integers up to 2**53, or of booleans, converted to one of the formats, each rounded once."""
     cdef rm_py_strided x
     cdef Operand y
     cdef int64_t n
@@ -101,7 +102,7 @@ cdef object _of_integers(object t, object dtype):
 
 
 cdef class Either(Call):
-    """The first of some calls that knows the arguments."""
+    """Tries several calls: the first one that knows the arguments takes them."""
 
     cdef tuple calls
 
@@ -185,7 +186,7 @@ cdef class Steps(Call):
         free(self.steps)
 
     cdef bint _read(self, tuple args, dict kwargs, rm_py_strided *tensor, int64_t *sizes, double *number) except -1:
-        """Whether the arguments are such; the tensors and numbers."""
+        """Whether the arguments are those of the steps. Sets the tensors and numbers."""
         cdef int i, k = 0, given = <int>len(args), left = <int>len(kwargs) if kwargs else 0
         if given > self.given:
             return False
@@ -245,7 +246,7 @@ cdef class Steps(Call):
             tensor[1].data += tensor[1].stride[dim] * tensor[1].shape[dim]
             sizes[0] //= 2
             sizes[1], tensors = sizes[0], 2
-        # The first format, which all have but integers; the shape.
+        # The first format, which all but integers have, and the shape.
         for i in range(tensors):
             if tensor[i].format >= 0:
                 if own < 0:
@@ -334,7 +335,7 @@ cdef class Steps(Call):
 
 
 cdef bint _encode_any(double a, int format, uint64_t *to) noexcept:
-    """Whether the format has the number, or the number is a NaN; its bits."""
+    """Whether the format holds the number, or the number is a NaN. Sets its bits."""
     to[0] = 0
     if not isnan(a):
         return _encode(a, format, to)

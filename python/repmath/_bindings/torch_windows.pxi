@@ -1,4 +1,4 @@
-# Prepared calls of convolutions and pools, whose windows lie over any strides.
+# Prepared calls of convolutions and pooling, for tensors of any strides.
 
 
 cdef bint _convolved(rm_conv *c, object stride, object padding, object dilation, object groups, const rm_py_strided *x, const rm_py_strided *w,
@@ -25,7 +25,7 @@ cdef bint _convolved(rm_conv *c, object stride, object padding, object dilation,
 
 cdef bint _transposed(rm_conv *c, object stride, object padding, object dilation, object extra, object groups, const rm_py_strided *x,
                       const rm_py_strided *w, int64_t *shape) except -1:
-    """The sizes of the convolution whose gradient a transposed one of x with w is, and the shape of its result, which has elements."""
+    """The sizes of the convolution of which a transposed one of x with w is the gradient, and the shape of its result, which has elements."""
     cdef int64_t more[3]
     cdef int j, dims = w.ndim - 2
     if not 1 <= dims <= 3 or x.ndim != w.ndim or type(groups) is not int or not 0 < groups < 1 << 40 or not _each(extra, dims, 0, more):
@@ -43,13 +43,13 @@ cdef bint _transposed(rm_conv *c, object stride, object padding, object dilation
         shape[2 + j] = (x.shape[2 + j] - 1) * c.stride[j] - 2 * c.padding_low[j] + c.dilation[j] * (c.kernel[j] - 1) + more[j] + 1
         if shape[2 + j] < 1:
             return False
-        # With more at the end than a stride there are more positions than x has: the rest receives nothing.
+        # If the padding at the end exceeds a stride, there are more positions than x has: the rest receives nothing.
         c.size[j], c.padding_high[j] = shape[2 + j], c.padding_low[j] - more[j]
     return True
 
 
 cdef bint _channels_last(const rm_py_strided *x) noexcept:
-    """Whether the channels of images lie beside each other, and not the elements of a channel."""
+    """Whether the channels of images are contiguous, and not the elements of a channel."""
     cdef int at[4]
     cdef ptrdiff_t step = _size_of(x.format)
     cdef int i, d
@@ -66,7 +66,7 @@ cdef bint _channels_last(const rm_py_strided *x) noexcept:
 
 
 cdef object _image(object like, const int64_t *shape, int ndim, bint last, Operand *o, ptrdiff_t *steps):
-    """A new tensor for a result, with the steps of its axes: with `last` its channels lie beside each other."""
+    """A new tensor for a result, with its strides. With `last` its channels are contiguous."""
     cdef rm_py_strided y
     cdef int i
     cdef int64_t n
@@ -118,7 +118,7 @@ cdef class Convolution(Call):
 
 
 cdef class ConvolutionGradient(Call):
-    """convolution_backward; of a transposed one where the gradient has no more elements than are read."""
+    """convolution_backward; of a transposed one if the gradient has no more elements than are read."""
 
     cdef object run(self, tuple args, dict kwargs):
         cdef rm_py_strided g, x, w
@@ -174,7 +174,7 @@ cdef class ConvolutionGradient(Call):
 
 cdef bint _pool_of(rm_pool *p, int dims, const int64_t *shape, int ndim, object kernel, object stride, object padding, object dilation,
                    bint ceil_mode) except -1:
-    """The windows over an input of this shape, whose batch may lack."""
+    """The windows over an input of this shape, which may have no batch axis."""
     cdef int j
     cdef int64_t room
     cdef int64_t *to
@@ -210,7 +210,7 @@ cdef bint _planes_of(rm_pool *p, int dims, const int64_t *shape, int ndim) noexc
 
 
 cdef void _steps_of(const rm_py_strided *x, int dims, ptrdiff_t *to) noexcept:
-    """The steps of a tensor whose batch may lack."""
+    """The strides of a tensor, which may have no batch axis."""
     cdef int i
     to[0] = 0
     for i in range(x.ndim):
@@ -218,7 +218,7 @@ cdef void _steps_of(const rm_py_strided *x, int dims, ptrdiff_t *to) noexcept:
 
 
 cdef void _dense_steps(const rm_pool *p, const int64_t *size, ptrdiff_t each, ptrdiff_t *to) noexcept:
-    """The steps of a dense array of planes of these sizes."""
+    """The strides of a dense array of planes of these sizes."""
     cdef int j
     for j in range(p.dims - 1, -1, -1):
         to[2 + j] = each
@@ -239,7 +239,7 @@ _POOLS = {"max": MAX_POOL, "avg": AVG_POOL}
 
 
 cdef bint _averaged(tuple args, int at, bint *padded, int64_t *divisor) except -1:
-    """The last arguments of an average: whether positions in the padding count, and what it is divided by; 0 for their number."""
+    """The last arguments of an average: whether positions in the padding count, and the divisor, or 0 for the number of positions."""
     padded[0], divisor[0] = True, 0
     if len(args) > at:
         if type(args[at]) is not bool:
@@ -253,7 +253,7 @@ cdef bint _averaged(tuple args, int at, bint *padded, int64_t *divisor) except -
 
 
 cdef class Pool(Call):
-    """Maxima with their places, or averages, of windows or of parts as equal as can be."""
+    """Maxima with their places, or averages, of windows or of parts of nearly equal size."""
 
     cdef int what, dims
     cdef bint adaptive
@@ -382,10 +382,10 @@ cdef class MaximaGradient(Call):
         size = _SIZES[g.format]
         memory = Memory(16 * m)
         places = <int64_t *>memory.data
-        at.format = RM_FORMAT_F64  # 8 bytes each, which are copied
+        at.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
         with nogil:
             rm_py_spread(&at, at.ndim, at.shape, memory.data + 8 * m)
-            # The values of places, beside each other: those of empty windows, at -1, are left out.
+            # Gathers the values of places; those of empty windows, at -1, are left out.
             for i in range(m):
                 k = places[m + i]
                 if k < -1 or k >= plane:

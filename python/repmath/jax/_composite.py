@@ -4,7 +4,8 @@ Derivatives without a kernel (forward mode, second derivatives, gradients with r
 real function, written in functions of this package, with one rounding per operation.
 """
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -16,6 +17,18 @@ from ._primitive import bind, by_function, define, expand, is_linear, is_zero, z
 from ._rows import add_all
 
 Formula = Callable[..., Any]
+
+
+def _derivative(f: Formula, primals: Any, positions: Sequence[int], tangents: Any) -> Any:
+    """The derivative of f at primals in the direction of tangents, which are those of the arguments at these positions."""
+
+    def of(*chosen: Any) -> Any:
+        arrays = list(primals)
+        for i, x in zip(positions, chosen, strict=True):
+            arrays[i] = x
+        return f(*arrays)
+
+    return jax.jvp(of, tuple(primals[i] for i in positions), tuple(tangents))[1]
 
 
 class Composite:
@@ -50,14 +63,7 @@ class Composite:
     def _tangent(self, *operands: Any, active: tuple[int, ...], **params: Any) -> Any:
         """The derivative of the formula, in the direction of the last operands."""
         primals, tangents = operands[: -len(active)], operands[-len(active) :]
-
-        def of(*chosen: Any) -> Any:
-            arrays = list(primals)
-            for i, x in zip(active, chosen, strict=True):
-                arrays[i] = x
-            return self.formula(*arrays, **params)
-
-        return jax.jvp(of, tuple(primals[i] for i in active), tuple(tangents))[1]
+        return _derivative(lambda *arrays: self.formula(*arrays, **params), primals, active, tangents)
 
     def _tangent_jvp(self, primals: Any, tangents: Any, *, active: tuple[int, ...], **params: Any) -> Any:
         y = bind(self.tangent_p, *primals, active=active, **params)
@@ -69,14 +75,8 @@ class Composite:
             parts.append(bind(self.tangent_p, *primals[:count], *filled, active=active, **params))
         moving = [i for i in range(count) if not is_zero(tangents[i])]
         if moving:
-
-            def of(*chosen: Any) -> Any:
-                arrays = list(primals)
-                for i, x in zip(moving, chosen, strict=True):
-                    arrays[i] = x
-                return self._tangent(*arrays, active=active, **params)
-
-            parts.append(jax.jvp(of, tuple(primals[i] for i in moving), tuple(tangents[i] for i in moving))[1])
+            given = [tangents[i] for i in moving]
+            parts.append(_derivative(lambda *arrays: self._tangent(*arrays, active=active, **params), primals, moving, given))
         return y, add_all(parts, y)
 
     def _pullback(self, ct: Any, *arrays: Any, position: int, **params: Any) -> Any:
@@ -95,14 +95,9 @@ class Composite:
                 parts.append(bind(self.kernels[position], tangents[0], *primals[1:], **params))
             moving = [i for i, t in enumerate(tangents) if i > 0 and not is_zero(t)]
             if moving:
-
-                def of(*chosen: Any) -> Any:
-                    arrays = list(primals)
-                    for i, x in zip(moving, chosen, strict=True):
-                        arrays[i] = x
-                    return self._pullback(*arrays, position=position, **params)
-
-                parts.append(jax.jvp(of, tuple(primals[i] for i in moving), tuple(tangents[i] for i in moving))[1])
+                given = [tangents[i] for i in moving]
+                pullback = functools.partial(self._pullback, position=position, **params)
+                parts.append(_derivative(pullback, primals, moving, given))
             return d, add_all(parts, d)
 
         def transpose(ct: Any, g: Any, *arrays: Any, **params: Any) -> Any:

@@ -1,7 +1,7 @@
 """Which blocks of reproducible() the running code is in, and what is changed while it is in one.
 
 A block belongs to the context (PEP 567) that entered it: tasks of asyncio that take turns in one thread are each in their own blocks. The
-modes by which PyTorch calls us belong to a thread: they stay while a context of that thread is in a block, and let all others pass.
+modes by which PyTorch calls the library belong to a thread: they stay while a context of that thread is in a block, and let all others pass.
 Subnormal numbers are flushed, or not, by each thread; oneDNN and what PyTorch's compiler is told of modes count for the process.
 """
 

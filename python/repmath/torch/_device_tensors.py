@@ -1,4 +1,4 @@
-"""Tensors on a GPU as arrays of the library for it, and back, without a copy. Memory is PyTorch's; work goes to its current stream."""
+"""Tensors on a GPU as arrays of `_cuda`, and back, without a copy. PyTorch allocates the memory, and work goes to its current stream."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import torch
 
 from .._cuda._array import Array, Lent, Place, Unsupported
 
-# The types of devices whose tensors operators compute with, beside the CPU.
+# The types of devices, beside the CPU, whose tensors operators take.
 KINDS = {"cuda"}
 
 _DTYPES: dict[torch.dtype, np.dtype[Any]] = {
@@ -17,7 +17,7 @@ _DTYPES: dict[torch.dtype, np.dtype[Any]] = {
 
 
 def know(formats: dict[torch.dtype, Any]) -> None:
-    """Takes the floating-point formats, and NumPy's types of them."""
+    """Adds the floating-point formats with their dtypes of NumPy."""
     _DTYPES.update((t, np.dtype(dtype)) for t, dtype in formats.items())
 
 
@@ -37,11 +37,11 @@ class _TensorPlace(Place):
         return Lent(torch.empty(size, dtype=torch.uint8, device=self.torch_device))
 
 
-HEAD = 16  # bytes that lie before the deviations of a norm, in their storage: a mark and eps
+HEAD = 16  # bytes before the deviations of a norm in their storage: a mark and eps
 
 
 def sent(t: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """The tensor on a device; with what lies before its numbers, of a norm."""
+    """The tensor on a device. What precedes the deviations of a norm in their storage is copied too."""
     if t.layout is not torch.strided or t.storage_offset() * t.itemsize != HEAD:
         return t.to(device)
     storage = t.untyped_storage()
@@ -50,7 +50,7 @@ def sent(t: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def is_on_device(x: Any) -> bool:
-    """Whether it is a tensor on such a device."""
+    """Whether x is a tensor on such a device."""
     return isinstance(x, torch.Tensor) and not x.is_cpu and x.device.type in KINDS
 
 

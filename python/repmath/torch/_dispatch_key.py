@@ -1,11 +1,10 @@
 """The dispatch keys by which PyTorch's dispatcher calls the library without a mode.
 
-Modes of Python's cost each operator some 4 microseconds, views included, and one more each attribute of a tensor. A dispatch key is cheaper:
-while it is included in a thread's key set, the dispatcher calls what is registered for it, and goes on as if it were not there where
-nothing is.
+A mode written in Python costs each operator, views included, some 4 microseconds, and each attribute of a tensor one more. A dispatch key is
+cheaper: while it is included in a thread's key set, the dispatcher calls what is registered for it, and ignores it where nothing is.
 
 The key "Fake" lies below autograd, directly above that of modes, and has no kernel in PyTorch. Nothing is registered for views and for
-memory that is not set. All else goes to one function of the library, with the arguments that a mode would get. Modes that are entered
+memory that is not initialised. All else goes to one function of the library, with the arguments that a mode would get. Modes that are entered
 inside of a block must see an operator before the library does, and tensors of classes that have a __torch_dispatch__ must handle it
 themselves: then the library is a mode, too.
 

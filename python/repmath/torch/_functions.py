@@ -1,7 +1,7 @@
 """Functions of PyTorch that are replaced while there is a block: their operators are called too late, or not at all, for one rounding.
 
-The attribute that names a function of C is another one meanwhile, which calls it unless the running code is in a block. A function of Python
-gets other code, so that it is replaced under any name by which a program knows it. Composed operators of ATen need none of this: the
+Meanwhile the attribute that names a function of C refers to a replacement, which calls the original unless the running code is in a block. A
+function of Python gets other code, so that it is replaced under any name by which a program knows it. Composed operators of ATen need none of this: the
 dispatcher calls for them (`_composites.py`).
 """
 

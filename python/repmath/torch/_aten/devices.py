@@ -1,8 +1,7 @@
 """Operators of tensors on a GPU, with the bits of the CPU.
 
-An operator that moves elements is PyTorch's own there, where it does nothing else. One whose function the library for the GPU has is computed
-there, by the table's function: its arrays are then those of `_cuda`. Every other one is computed in main memory, on copies: it is the CPU's
-operator, prepared calls and refusals included.
+An operator that only moves elements is PyTorch's own on the device. If the library for the GPU has an operator's function, the table's function
+computes it there, on arrays of `_cuda`. Every other operator is the CPU's, prepared calls and refusals included, on copies in main memory.
 """
 
 import functools
@@ -26,8 +25,8 @@ from .table import FUNCTIONS, OPERATORS
 #: Where an operator ran: PyTorch's own on the device, the library's there, or the CPU's on copies.
 MOVED, COMPUTED, STAGED = "moved", "on the device", "in main memory"
 
-# What PyTorch's kernels for a GPU do without rounding, in any order and with NaN as they are: operators that move elements, by the name that
-# all overloads have. The others of this way (ties of maxima and sorts, values for one place twice, signs of NaN) are the CPU's.
+# Operators that move elements and for which PyTorch's kernels for a GPU round nothing, whatever their order, and keep NaN as they are; by the
+# name that all overloads share. Others that move elements (ties of maxima and sorts, two values for one place, signs of NaN) are the CPU's.
 _MOVES = frozenset(
     """_foreach_clone _foreach_copy_ _foreach_zero_ all any bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or bitwise_or_
     bitwise_xor bitwise_xor_ cat clone constant_pad_nd diagonal_backward diagonal_copy diagonal_scatter embedding eq eq_ equal expand_copy
@@ -38,18 +37,18 @@ _MOVES = frozenset(
     transpose_copy tril tril_ triu triu_ unbind_copy unfold_copy unsqueeze_copy view_copy where zero_ zeros zeros_like
     _local_scalar_dense _reshape_alias _unsafe_view _efficientzerotensor _has_same_storage_numel _new_zeros_with_same_feature_meta is_same_size is_pinned""".split()
 )
-# What makes elements of numbers: in 16 bits PyTorch rounds them twice.
+# Operators that make elements of Python's numbers, which PyTorch rounds twice in 16 bits.
 _OF_NUMBERS = frozenset(
     "constant_pad_nd fill fill_ full full_like masked_fill masked_fill_ new_full scalar_tensor where".split()
 )
-# Operators of no numbers.
+# Operators without numbers.
 _WITHOUT_NUMBERS = frozenset(("record_stream", "_record_function_enter_new", "_record_function_exit"))
-# Functions of the table that add, multiply and compare integers without an error that depends on them.
+# Functions of the table that add, multiply and compare integers, and raise no error that depends on their values.
 _OF_INTEGERS = frozenset("add subtract rsub multiply sum maximum minimum clamp clamp_min clamp_max".split())
 
 
 def device_of(values: Any) -> torch.device | None:
-    """The device of the first tensor that is on one, or the device that is named."""
+    """The device of the first tensor on a GPU, or the GPU that is named."""
     for v in values:
         if isinstance(v, torch.Tensor):
             if not v.is_cpu and v.device.type in KINDS:
@@ -65,7 +64,7 @@ def device_of(values: Any) -> torch.device | None:
 
 
 def _formats(args: Any, kwargs: Any) -> set[torch.dtype]:
-    """The formats of tensors among the arguments, and that of the result if it is given."""
+    """The formats of tensors among the arguments, and that of the result if one is given."""
     found = {t.dtype for t in tensors_in((*args, *kwargs.values())) if t.is_floating_point() or t.is_complex()}
     dtype = kwargs.get("dtype")
     return found | {dtype} if dtype is not None and dtype.is_floating_point else found
@@ -75,7 +74,7 @@ def _formats(args: Any, kwargs: Any) -> set[torch.dtype]:
 
 
 def _kept(source: torch.dtype, to: torch.dtype) -> bool:
-    """Whether PyTorch's kernels convert elements without rounding, NaN as they are."""
+    """Whether PyTorch's kernels convert these elements without rounding and keep NaN as they are."""
     if source is to:
         return True
     if source.is_floating_point or source.is_complex:
@@ -115,8 +114,8 @@ def _several(base: str, args: Any) -> bool:
 # --- the library's
 
 
-# Functions of the table, and operators of repmath, that launch kernels of the library on the device and convert nothing on the way. What they
-# lack for some arguments raises before anything is written.
+# Functions of the table, and operators of repmath, that launch kernels of the library on the device and convert nothing on the way. They raise
+# for arguments that they do not support before anything is written.
 _LAUNCHING = frozenset(_core.ufuncs) | frozenset(
     """add subtract rsub multiply divide reciprocal power gelu gelu_backward tanh_backward sigmoid_backward log_sigmoid_forward log_sigmoid_backward
     relu threshold_backward clamp clamp_min clamp_max hardtanh hardtanh_backward maximum minimum lerp addcmul addcdiv glu
@@ -137,7 +136,7 @@ _LAUNCHING = frozenset(_core.ufuncs) | frozenset(
 
 @functools.cache
 def _is_there() -> bool:
-    """Whether the library for the device is; a warning says how to get it."""
+    """Whether the library for the device is installed; if not, a warning says how to get it."""
     try:
         _library.load()
     except ImportError as error:
@@ -147,7 +146,7 @@ def _is_there() -> bool:
 
 
 def computed(func: Any, function: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
-    """What the library for the device returns; NotImplemented where it does not compute this, and nothing has been written."""
+    """Calls the library for the device. Returns NotImplemented if it does not compute this; then nothing has been written."""
     if function is False:
         kernel, name = KERNELS_OF.get(func), func._schema.name
     else:
@@ -163,11 +162,11 @@ def computed(func: Any, function: Any, args: Any, kwargs: Any, device: torch.dev
         with _core.Environment(), _library.on_device(device.index or 0):
             return kernel(*args, **kwargs)
     except (Unsupported, Uncovered, ValueError, TypeError, IndexError, NotImplementedError):
-        return NotImplemented  # the CPU's says what is wrong
+        return NotImplemented  # the CPU's operator says what is wrong
 
 
 def _computes(func: Any, args: Any, kwargs: Any) -> bool:
-    """Whether the library may compute on the device: tensors of one format, all there, and none that is written overlaps others."""
+    """Whether the library may compute on the device: all tensors are there, in one format, and none that is written overlaps others."""
     formats = _formats(args, kwargs)
     if len(formats) != 1 or not formats <= FORMATS.keys() or kwargs.get("device") is not None:
         return False
@@ -176,7 +175,7 @@ def _computes(func: Any, args: Any, kwargs: Any) -> bool:
 
 
 def _meets(written: list[torch.Tensor], given: list[torch.Tensor]) -> bool:
-    """Whether a tensor that is written has elements that share memory, or shares memory with another that does not lie as it does."""
+    """Whether a tensor that is written has elements that share memory, or shares memory with a tensor of another place or shape."""
     if not all(torch._prims_common.is_non_overlapping_and_dense_or_false(t) for t in written):
         return True
     places: dict[int, set[Any]] = {}
@@ -201,20 +200,20 @@ def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
 # --- the CPU's
 
 
-# Whose only tensor on the device is written, and not read.
+# Operators whose only tensor on the device is written and not read.
 _OVERWRITING = frozenset("uniform_ normal_ exponential_ random_ cauchy_ geometric_ log_normal_".split())
 
 
 class _Copies:
-    """Copies of the tensors on devices among the arguments of a call, which share memory as these do."""
+    """Copies, in main memory, of the tensors on devices among the arguments of a call. Tensors that share memory have copies that do."""
 
     def __init__(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         self._overwrites = func.overloadpacket.__name__ in _OVERWRITING
         given = [t for t in tensors_in((*args, *kwargs.values())) if is_on_device(t)]
-        self._first: dict[int, torch.Tensor] = {}  # by the address of a storage: a tensor over it
-        self._shared: dict[int, torch.UntypedStorage | None] = {}  # of storages that several tensors are over: the copy
-        self._made: dict[int, torch.Tensor] = {}  # by the identity of a tensor, which the arguments keep
-        self._own: dict[int, torch.Tensor] = {}  # the reverse
+        self._first: dict[int, torch.Tensor] = {}  # a tensor for each address of a storage
+        self._shared: dict[int, torch.UntypedStorage | None] = {}  # copies of storages that several tensors use
+        self._made: dict[int, torch.Tensor] = {}  # copies by the identity of the tensor, which the arguments keep alive
+        self._own: dict[int, torch.Tensor] = {}  # tensors by the identity of the copy
         for t in given:
             at = t.untyped_storage().data_ptr()
             if self._first.setdefault(at, t) is not t and at:
@@ -254,7 +253,7 @@ class _Copies:
         return made
 
     def write_back(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Put what was written where it belongs."""
+        """Copies what was written back to the device."""
         for t in _written(func, args, kwargs):
             if is_on_device(t):
                 copy = self._of(t)
@@ -263,7 +262,7 @@ class _Copies:
                 t.copy_(copy)
 
     def returned(self, v: Any, device: torch.device | None) -> Any:
-        """A result on the device; one that is an argument stays it."""
+        """The result on the device; a result that is an argument is that argument."""
         if isinstance(v, torch.Tensor):
             if id(v) in self._own:
                 return self._own[id(v)]
@@ -271,7 +270,7 @@ class _Copies:
         return type(v)(self.returned(w, device) for w in v) if isinstance(v, (list, tuple)) else v
 
 
-# Whose argument is the result of a norm, in whose storage eps lies before the numbers.
+# Operators that take the result of a norm, in whose storage eps precedes the numbers.
 _AFTER_NORMS = frozenset(("native_layer_norm_backward", "native_group_norm_backward", "detach", "clone"))
 
 
@@ -279,12 +278,12 @@ def _has_a_head(func: Any, t: torch.Tensor) -> bool:
     return func.overloadpacket.__name__ in _AFTER_NORMS and t.storage_offset() * t.itemsize == HEAD
 
 
-# Operators whose tensors may be in several places: indices, and steps of optimisers.
+# Operators whose tensors may be on several devices.
 _APART = frozenset("index index_put index_put_ _index_put_impl_ copy_ _to_copy _unsafe_index _pack_padded_sequence".split())
 
 
 def _check_together(func: Any, args: Any, kwargs: Any, device: torch.device) -> None:
-    """Raise as PyTorch does for tensors in several places."""
+    """Raises as PyTorch does for tensors on several devices."""
     if func.overloadpacket.__name__ in _APART:
         return
     for t in tensors_in((*args, *kwargs.values())):
@@ -295,7 +294,7 @@ def _check_together(func: Any, args: Any, kwargs: Any, device: torch.device) -> 
 
 
 def _target(func: Any, args: Any, kwargs: Any, device: torch.device) -> torch.device | None:
-    """Where results go; None: they stay in main memory."""
+    """The device of the results, or None if they stay in main memory."""
     named = kwargs.get("device")
     if named is None:
         for i, a in enumerate(func._schema.arguments):
@@ -307,7 +306,7 @@ def _target(func: Any, args: Any, kwargs: Any, device: torch.device) -> torch.de
 
 
 def staged(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
-    """The operator of the CPU on copies; `again` is a context in which operators are the library's."""
+    """Calls the CPU's operator on copies. `again` is a context in which operators are the library's."""
     _check_together(func, args, kwargs, device)
     copies = _Copies(func, args, kwargs)
     given, named = copies(tuple(args)), {key: copies(v) for key, v in kwargs.items()}
@@ -318,7 +317,7 @@ def staged(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device:
 
 
 def call(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: torch.device) -> tuple[str, Any]:
-    """Where an operator of tensors on a device was computed, and what it returns."""
+    """Calls an operator of tensors on a device. Returns where it was computed, and its result."""
     function: Any = FUNCTIONS.get(func, False)
     if _moves(func, function, args, kwargs):
         return MOVED, (func if function in (None, False) or func in _PLAIN_MOVES else function)(*args, **kwargs)
@@ -328,5 +327,5 @@ def call(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: t
     return STAGED, staged(again, func, args, kwargs, device)
 
 
-# Functions of the table that are for tensors of the CPU; what they do beside PyTorch's operator is not needed where this moves elements.
+# Functions of the table for tensors of the CPU. Where PyTorch's operator only moves elements, it is called in their place.
 _PLAIN_MOVES = frozenset(f for f in FUNCTIONS if OPERATORS[f].function in ("copy", "to_copy", *_OF_INTEGERS))

@@ -246,24 +246,23 @@ def hardtanh_backward(g: torch.Tensor, x: torch.Tensor, min_val: _Number, max_va
     return formula("gate", -float(max_val), inside, x.neg())
 
 
+def _selected(name: str, x: torch.Tensor, y: torch.Tensor, out: _Out) -> torch.Tensor:
+    dtype = narrower(format_of(x, y), out)
+    into = out if out is not None and out.dtype is dtype else None
+    made = formula(name, 0.0, convert(x, dtype), convert(y, dtype), out=into)
+    return made if out is None else write(out, made)
+
+
 @integers
 @kernel
 def maximum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    dtype = narrower(format_of(x, y), out)
-    made = formula(
-        "max", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
-    )
-    return made if out is None else write(out, made)
+    return _selected("max", x, y, out)
 
 
 @integers
 @kernel
 def minimum(x: torch.Tensor, y: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    dtype = narrower(format_of(x, y), out)
-    made = formula(
-        "min", 0.0, convert(x, dtype), convert(y, dtype), out=out if out is not None and out.dtype is dtype else None
-    )
-    return made if out is None else write(out, made)
+    return _selected("min", x, y, out)
 
 
 @kernel

@@ -185,7 +185,8 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
     if name in steps.TERMS:
         return steps.loss(overload, name) if into == "new" else None
     if name in _MAKERS:
-        return {"new": _MAKERS[name], "out": _core.Given(_MAKERS[name]), "first": None}[into]
+        made: _core.Call = _MAKERS[name]
+        return made if into == "new" else _core.Given(made) if into == "out" else None
     # An overload's recipe goes before that of the function.
     own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
     found = ([] if own is None else [_core.Elementwise(into=into, **own)]) + steps.calls(overload, name, into)

@@ -394,10 +394,11 @@ def gate_backward() -> _core.Call:
     """That of glu_backward: of a gradient and two halves."""
     made: list[_core.Steps] = []
     arguments: list[tuple[str, str | None, Any, Any]] = [("tensor", None, None, None)] * 3
-    for recipe in (
+    recipes: tuple[Callable[..., Any], ...] = (
         lambda p, g, a, b: p.softplus_backward(g, b),
         lambda p, g, a, b: p.once(p.sigmoid_backward(p.multiply(p.wide(g), p.wide(a)), p.wide(b))),
-    ):
+    )
+    for recipe in recipes:
         program = Program()
         program.registers = 3
         recipe(program, *map(_Register, range(3)))
