@@ -1,8 +1,8 @@
 """expm1, sinh and cosh of large arguments, many multiples of the step at once: dd_scaled.
 
 The kernels multiply by s = 2^(k/16) resp. 2^(k/16 - 1), k = 16 n + j. What is computed with s has the factor 2^n, which changes no operation,
-so that the graph is analysed for n = 0, s being a table entry. Two operands have no such factor. expm1 subtracts 1, which over 2^n is a number
-c = 2^-n: here it is a midpoint and an error, and the latter enters the result and the function, e^x - c, with the factor -1. sinh and cosh have
+so that the graph is analysed for n = 0, s being a table entry. Two operands have no such factor. expm1 adds -1, which over 2^n is a number
+c = -2^-n: here it is a midpoint and an error, and the latter enters the result and the function, e^x + c, alike. sinh and cosh have
 2^(-k/16 - 1) beside s; over 2^n this is between 0 and 2^-2n, of which nothing else is used, and what the functions are beside e^x/2 counts as
 an error. Nothing overflows up to 670, and of all values only the product of 2^(-k/16 - 1) and a table entry may be subnormal: it is rounded
 by 2^-1075, nothing against s."""
@@ -19,7 +19,7 @@ from .graph import Graph, Interval, Kernel
 from .taylor import Model, SplitBox, ball, taylor, up
 from .values import Node, Residue, grid_of, half_place
 
-ONE = "one"  # what 2^-n is among the graph's outputs
+ONE = "one"  # what -2^-n is among the graph's outputs
 EXACT = (16 * 53,)  # up to here 2^-n is a multiple of s's last place
 FACTOR = {"expm1": Fraction(1), "sinh": Fraction(1, 2), "cosh": Fraction(1, 2)}  # of e^x
 
@@ -48,35 +48,17 @@ class Scaling(Analysis):
         super().__init__(*arguments, piece.multiples)
 
     def op_const(self, args: list) -> Node:
-        """2^-n counts as a number of which only the last place of the smallest is known, the same wherever it is used."""
-        if self.piece.function != "expm1" or float.fromhex(args[0]) != 1:
+        """-2^-n counts as a number of which only the last place of the smallest is known, the same wherever it is used."""
+        if self.piece.function != "expm1" or float.fromhex(args[0]) != -1:
             return super().op_const(args)
         uses = {op for op, operands in self.graph.nodes if self.index in operands}
-        assert uses <= {"add", "sub", "fast_two_sum_error"}, uses
+        assert uses <= {"add", "sub", "fast_two_sum_error", "two_sum_error"}, uses
         smallest, largest = powers(self.piece)
         v = Node()
-        v.model, v.grid = Model.const(ball((largest + smallest) / 2)), grid_of(smallest)
+        v.model, v.grid = Model.const(ball(-(largest + smallest) / 2)), grid_of(smallest)
         v.rho = v.E = up(ball((largest - smallest) / 2))
         self.graph.outputs[ONE] = self.index
         return self.finish(v)
-
-    def knuth(self, args: list) -> tuple[int, int, int] | None:
-        """(a, b, s) of (a - a') - (b - (a' - s)), a' = s + b, s = a - b: what s leaves of a - b."""
-
-        def sub(k: int) -> list:
-            op, operands = self.graph.nodes[k]
-            op, operands = operands[-2:] if op == "fast_two_sum_error" else (op, operands)
-            return operands if op == "sub" else [None, None]
-
-        (a, rest), (b, back) = sub(args[0]), sub(args[1])
-        if rest is None or back is None or sub(back)[0] != rest:
-            return None
-        s = sub(back)[1]
-        return (a, b, s) if self.graph.nodes[rest] == ("add", [s, b]) and sub(s) == [a, b] else None
-
-    def op_sub(self, args: list) -> Node:
-        found = self.knuth(args)
-        return self.error_of_sum(*found, -1, 1) if found else super().op_sub(args)
 
     def integer(self, op: str, args: list) -> Node:
         a, b = (self.nodes[k].integer for k in args)
@@ -113,7 +95,7 @@ def measure(kernel: Kernel, analysis: Scaling, function) -> tuple[arb, arb]:
     away = up(f.sup() * up((ball(multiples.step) - log2 / 16) * multiples.size()).expm1())
     seeds = {"hi": 1, "lo": 1}
     if kernel.function == "expm1":
-        f, seeds[ONE] = f - analysis.nodes[analysis.graph.outputs[ONE]].model, 1
+        f, seeds[ONE] = f + analysis.nodes[analysis.graph.outputs[ONE]].model, -1
     else:
         away = away + ball(powers(analysis.piece)[1] ** 2)
     error = up((hi.model + lo.model - f).sup_pieces(4) + away + analysis.roundings(seeds))

@@ -18,7 +18,8 @@ RM_FN void rm_acosh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0), big = vf64_set1(0x1p90);
   vf64 c = vf64_min(big, x), d = vf64_sub(x, one), r;
   vf64 p = vf64_mul(c, c), pe = vf64_mul_err(c, c, p);
-  vf64 q = vf64_sub(p, one), ql = vf64_add(vf64_sub(vf64_sub(p, q), one), pe);
+  vf64 ql, q = vf64_fast_two_difference(p, one, &ql);
+  ql = vf64_add(ql, pe);
   vf64 vl, vh = vf64_fast_two_sum(q, ql, &vl);
   vf64 s = vf64_max(vf64_min(vf64_root(vh, &r), x), d);
   vf64 sl = vf64_select(vf64_lt(big, x), vf64_set1(0.0), rm_log_root_low(vh, vl, s, r));

@@ -3,9 +3,9 @@
  *
  * 1 - x^2 = h + hl: x^2 = p + pe exactly, h = 1 - p with its error by Fast2Sum; their sum rounds by 2^-53 |hl|.
  * |hl| <= 2^-53, and it is not small against h near |x| = 1, so the root is that of RN(h + hl): sh within 2^-51.9, its
- * residual (h - sh^2) + hl exact but for 2^-77 h, since |h - sh^2| <= 2^-26 h, times half a reciprocal within 2^-27: sl is off by 2^-77 sh, and the square of the correction is left out: 2^-102. The angle's
- * relative error is at most that of the root. sl is one of the low parts that atan_dd.h counts; the sum with the others
- * rounds like them. */
+ * residual (h - sh^2) + hl exact but for 2^-77 h, since |h - sh^2| <= 2^-26 h, times half a reciprocal within 2^-27: sl is
+ * off by 2^-77 sh, and the square of the correction is left out: 2^-102. The angle's relative error is at most that of the
+ * root. sl is one of the low parts that atan_dd.h counts; the sum with the others rounds like them. */
 #pragma once
 
 #include "../atan/atan_dd.h"
@@ -13,8 +13,8 @@
 /* sh + sl = sqrt(1 - x^2) within 2^-77, |x| <= 1. */
 RM_FN void rm_asin_other_side_dd(vf64 x, vf64 *sh, vf64 *sl) {
   const vf64 one = vf64_set1(1.0);
-  vf64 p = vf64_mul(x, x), h = vf64_sub(one, p);
-  vf64 hl = vf64_sub(vf64_sub(vf64_sub(one, h), p), vf64_mul_err(x, x, p));
+  vf64 p = vf64_mul(x, x), hl, h = vf64_fast_two_difference(one, p, &hl);
+  hl = vf64_sub(hl, vf64_mul_err(x, x, p));
   vf64 reciprocal, s = vf64_root(vf64_add(h, hl), &reciprocal);
   vf64 residual = vf64_sub(hl, vf64_mul_err(s, s, h));
   *sh = s;

@@ -11,8 +11,8 @@
  *                within 2^-27: 2^-77
  *   1/(1 + q^2)  1 - q^2 + q^4, off by q^6 < 2^-20 (sector 0: 2^-20.4): times |tl|: 2^-70.6 v
  *   q^3/3        in double-double: 2^-104
- *   z = q^5 Q    q^5 by q s s, s = RN(q^2): 4u; Q: two roundings of half a unit in the last place of 0.2 and, without FMA, the products with s and s^2: 1.3u,
- *                and it is within 2^-54.67 <= 1.7u Q; the product 1u: 8.0u|z|
+ *   z = q^5 Q    q^5 by q s s, s = RN(q^2): 4u; Q: two roundings of half a unit in the last place of 0.2 and, without FMA,
+ *                the products with s and s^2: 1.3u, and it is within 2^-54.67 <= 1.7u Q; the product 1u: 8.0u|z|
  *   sums         Fast2Sums exact: the angle is 0 or greater than |q|, both than |q^3/3|. The last sum rounds by 1u|z|, the
  *                others, of parts below 2^-49 v, by 2^-102 v
  * Error below 9.0u|z| + 2^-70.5 v. Taking it from pi (rm_atan_left_dd) and the sum lo + err of Ziv's rounding test round by
@@ -70,7 +70,7 @@ RM_FN void rm_atan_direction_dd(vf64 a, vf64 b, vf64 *hi, vf64 *lo, vf64 *err) {
 /* hi + lo <- pi - (hi + lo) where `left`: the angle of (-b, a). 0 <= hi < 2; pi is known to 2^-107. */
 RM_FN void rm_atan_left_dd(vm64 left, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 pi = vf64_set1(rm_atan_pi[0]);
-  vf64 h = vf64_sub(pi, *hi), e = vf64_sub(vf64_sub(pi, h), *hi);
+  vf64 e, h = vf64_fast_two_difference(pi, *hi, &e);
   *hi = vf64_select(left, h, *hi);
   *lo = vf64_select(left, vf64_sub(vf64_add(e, vf64_set1(rm_atan_pi[1])), *lo), *lo);
   *err = vf64_select(left, vf64_add(*err, vf64_set1(RM_BOUND(0x1p-100))), *err);

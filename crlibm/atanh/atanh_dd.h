@@ -14,7 +14,7 @@
 RM_FN void rm_atanh_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0), half = vf64_set1(0.5);
   vf64 a = vf64_abs(x), a2 = vf64_add(a, a), r;
-  vf64 bh = vf64_sub(one, a), bl = vf64_sub(vf64_sub(one, bh), a);
+  vf64 bl, bh = vf64_fast_two_difference(one, a, &bl);
   vf64 q = vf64_quotient(a2, bh, &r), p = vf64_mul(q, bh), pe = vf64_mul_err(q, bh, p);
   vf64 rest = vf64_nmad(q, bl, vf64_sub(vf64_sub(a2, p), pe)), ql = vf64_mul(rest, r);
   vf64 ul, uh = vf64_fast_two_sum(q, ql, &ul);

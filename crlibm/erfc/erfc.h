@@ -16,21 +16,19 @@ RM_FN vm64 rm_erfc_special(vf64 x, int format) {
   return vm64_not(vf64_le(x, vf64_set1(format == RM_F64 ? RM_ERFC_DD_MAX : format == RM_F16 ? 2.83 : 9.19)));
 }
 
-/* In f32 and the 16-bit formats the kernel of f64 decides all special lanes but NaN: beyond its domain the result is 0 in any of them. */
+/* In f32 and the 16-bit formats the kernel of f64 decides all special lanes but NaN: beyond its domain the result is 0 in any
+ * of them. */
 RM_NOINLINE vm64 rm_erfc_decided_any(vf64 x, int format, vf64 *y) {
   vf64 hi, lo, err;
   rm_erfc_dd(x, &hi, &lo, &err);
   return vf64_decide_any(vf64_add(hi, lo), RM_ERFC_B64_ERR, format, y);
 }
 
-/* Special lanes with a known result, put into *y: erfc x is below half the smallest subnormal number of the format (2^-25, 2^-134,
- * 2^-150, 2^-1075), so RN gives +0. */
+/* Special lanes with a known result, put into *y: in f64 those where erfc x is below 2^-1075, half the smallest subnormal
+ * number, so that RN gives +0. */
 RM_FN vm64 rm_erfc_decided(vf64 x, int format, vf64 *y) {
   if (format != RM_F64) return rm_erfc_decided_any(x, format, y);
-  const double min = format == RM_F64 ? 27.23 : format == RM_F32 ? 10.06 : format == RM_BF16 ? 9.49 : 3.92;
-  vm64 zero = vf64_lt(vf64_set1(min), x);
-  *y = vf64_select(zero, vf64_set1(0.0), *y);
-  return zero;
+  return vf64_decide_zero(vf64_lt(vf64_set1(27.23), x), y);
 }
 
 RM_FAST_PHASE(erfc, ERFC, 1)

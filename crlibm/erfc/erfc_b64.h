@@ -1,17 +1,17 @@
 /* erfc for f32 and the 16-bit formats, evaluated in binary64; the core of gelu as well.
  *
  * erfc a = exp(-a^2) W(a) for a = |x|, cut to 9.3; erfc x = 2 - erfc a for x < 0. W(a) = exp(a^2) erfc(a) is smooth and falls
- * like 1/(1 + a): its 16 intervals are the quarters of the octaves of b = 1 + a/(5/8), 1 <= b < 16, a polynomial of degree 9 in
- * t = b - (centre) on each, coefficients by table. Beyond 9.3 every f32 or 16-bit result is subnormal or zero for x > 0, and 2
- * for x < 0.
+ * like 1/(1 + a): its 16 intervals are the quarters of the octaves of b = 1 + a/(5/8), 1 <= b < 16, a polynomial of degree 9
+ * in t = b - (centre) on each, coefficients by table. Beyond 9.3 every f32 or 16-bit result is subnormal or zero for x > 0,
+ * and 2 for x < 0.
  *
  * Relative error of erfc a:
  *   W     2^-40.24 (rm_erfcx_p32)
- *   b     the constant 2^-54, the product without FMA and the sum, 2^-51.8 b: |W'/W| (a + 5/8) < 1.1 times that, 2^-51.6; t = b - m is
- *         exact
+ *   b     the constant 2^-54, the product without FMA and the sum, 2^-51.8 b: |W'/W| (a + 5/8) < 1.1 times that, 2^-51.6; t =
+ *         b - m is exact
  *   sum   Horner's and Estrin's roundings: terms alternate, sum |c_n t^n| < 1.5 W; at most 12 each (9 with FMA): 2^-48.8
- *   exp   a^2 is exact (24 bits squared, unless cut). exp_b64.h's bound, whose parts that come from the reduction grow with the
- *         argument: below 2^-44 for arguments up to 200
+ *   exp   a^2 is exact (24 bits squared, unless cut). exp_b64.h's bound, whose parts that come from the reduction grow with
+ *         the argument: below 2^-44 for arguments up to 200
  * Sum below 2^-40.1. 2 - erfc a, at least 1, adds 2^-53. */
 #pragma once
 

@@ -1,17 +1,17 @@
 /* erfc in double-double, for the fast phase of f64 and the accurate phase of every format; the core of gelu and of its
  * gradient as well.
  *
- * erfc a = exp(-a^2) W(a), a = |x| cut to 25.8, erfc x = 2 - erfc a for x < 0. W(a) = sum_{n<6} c_n t^n + v, v = t^6 P(t), P of
- * degree 13, t = a - c, c + 2 the quarter of an octave nearest to a + 2, the lower one at a tie: a just below 1/4 has the sum 9/4, and
- * its distance from c = 1/2 would need 54 bits. So c = 0, or a lies between c/2 and 2c: t is exact.
+ * erfc a = exp(-a^2) W(a), a = |x| cut to 25.8, erfc x = 2 - erfc a for x < 0. W(a) = sum_{n<6} c_n t^n + v, v = t^6 P(t), P
+ * of degree 13, t = a - c, c + 2 the quarter of an octave nearest to a + 2, the lower one at a tie: a just below 1/4 has the
+ * sum 9/4, and its distance from c = 1/2 would need 54 bits. So c = 0, or a lies between c/2 and 2c: t is exact.
  * c_0 .. c_5 in two parts, Horner's steps in double-double. With u = 2^-53:
  *   fit        2^-67.48 W (rm_erfcx_p64)
  *   v          roundings below 5u|v| (erfc_gen.py), |v| < 2^-13.2 W
  *   steps      each |c_n| exceeds the rest that is added to it (erfc_gen.py), so Fast2Sum is exact; low parts below 2^-104
  *   exp        its own bound, RM_EXP_DD_ERR (exp_dd.h); -a^2 is passed in two parts, exactly, or for |a| < 2^-484, without
  *              FMA, within 2^-960
- *   product    |lo| <= 2^-18 |hi|: three roundings of low parts (el w without FMA, and two sums; e wl is smaller), one more in 2 - erfc a,
- *              one of lo + err: 5 2^-71
+ *   product    |lo| <= 2^-18 |hi|: three roundings of low parts (el w without FMA, and two sums; e wl is smaller), one more
+ *              in 2 - erfc a, one of lo + err: 5 2^-71
  * Error below 8u |v| exp(-a^2) + (2^-67.48 + 5 2^-71) hi, and the part of exp. */
 #pragma once
 

@@ -3,8 +3,9 @@
 
 #include "erfc_dd.h"
 
-/* (hi + lo) 2^e = exp(-(q + ql)) (w + wl) within err 2^e, for 0 <= q <= 749, |ql| <= 2^-44; e is returned. As rm_erfc_scaled_dd, but before the
- * scaling: the high part of exp is between 1/2 and 2, so nothing underflows, and all errors are those in erfc_dd.h times a power of two. */
+/* (hi + lo) 2^e = exp(-(q + ql)) (w + wl) within err 2^e, for 0 <= q <= 749, |ql| <= 2^-44; e is returned. As
+ * rm_erfc_scaled_dd, but before the scaling: the high part of exp is between 1/2 and 2, so nothing underflows, and all errors
+ * are those in erfc_dd.h times a power of two. */
 RM_FN int rm_erfc_unscaled_dd(vf64 q, vf64 ql, vf64 w, vf64 wl, vf64 werr, vf64 *hi, vf64 *lo, vf64 *err) {
   vi64 k;
   vf64 rh, rl, h, c, t, e, el, ee;

@@ -53,9 +53,9 @@ RM_FN void rm_erfinv_step_dd(vf64 y, vf64 uh, vf64 ul, vf64 vh, vf64 vl, vf64 *h
   *lo = vf64_mad(vf64_mul(y, r), r, r);
 }
 
-/* (hi, lo, err) <- sqrt(2) (hi, lo, err), hi = y: exact but for low parts, which are below 2^-40 y: without FMA lo s rounds, the
- * sum does, and lo SQRT2_LO is left out, 2^-91 y in all. err is multiplied by 1.42; 1.42 - sqrt(2) times 2^-67 W is more than
- * 2^-86 y. */
+/* (hi, lo, err) <- sqrt(2) (hi, lo, err), hi = y: exact but for low parts, which are below 2^-40 y: without FMA lo s rounds,
+ * the sum does, and lo SQRT2_LO is left out, 2^-91 y in all. err is multiplied by 1.42; 1.42 - sqrt(2) times 2^-67 W is more
+ * than 2^-86 y. */
 RM_FN void rm_erfinv_times_sqrt2_dd(vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 s = vf64_set1(RM_ERFINV_SQRT2), y = *hi;
   *hi = vf64_mul(y, s);
@@ -64,11 +64,7 @@ RM_FN void rm_erfinv_times_sqrt2_dd(vf64 *hi, vf64 *lo, vf64 *err) {
 }
 
 /* 1 - u = v + vl, exactly (Fast2Sum), for 0 <= u <= 1. */
-RM_FN vf64 rm_erfinv_one_less(vf64 u, vf64 *vl) {
-  const vf64 one = vf64_set1(1.0), v = vf64_sub(one, u);
-  *vl = vf64_sub(vf64_sub(one, v), u);
-  return v;
-}
+RM_FN vf64 rm_erfinv_one_less(vf64 u, vf64 *vl) { return vf64_fast_two_difference(vf64_set1(1.0), u, vl); }
 
 /* hi + lo = erfinv |x| within err, for |x| < 1, x = 0 or |x| >= RM_ERFINV_DD_MIN. */
 RM_FN void rm_erfinv_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {

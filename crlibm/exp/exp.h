@@ -14,19 +14,17 @@ RM_FN vm64 rm_exp_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
-/* Special lanes with a known result, put into *y: e^x is below half the smallest subnormal number of the format (2^-25, 2^-134,
- * 2^-150, 2^-1075), so RN gives +0. Masked scores (-inf) and far tails are common: they must not be computed one by one. In f32 and the 16-bit formats the
- * evaluation decides all of them, NaN apart: beyond its range the result is 0 or infinite in any of these formats. For |c x| < 2^14 it is within
- * 2^-43.4: eight times what its constant and product err by at 2^11 (exp_b64.h), below four times RM_EXP_B64_ERR. */
+/* Special lanes with a known result, put into *y. Masked scores (-inf) and far tails are common: they must not be computed
+ * one by one. In f64 RN gives +0 where e^x is below 2^-1075, half the smallest subnormal number. In f32 and the 16-bit
+ * formats the evaluation decides all of them, NaN apart: beyond its range the result is 0 or infinite in any of these
+ * formats. For |c x| < 2^14 it is within 2^-43.4: eight times what its constant and product err by at 2^11 (exp_b64.h), below
+ * four times RM_EXP_B64_ERR. */
 RM_FN vm64 rm_exp_decided(vf64 x, int format, vf64 *y) {
   if (format != RM_F64) {
     const vf64 end = vf64_set1(700.0);
     return vf64_decide_any(rm_exp_eval(vf64_min(end, vf64_max(vf64_neg(end), x))), 4.0 * RM_EXP_B64_ERR, format, y);
   }
-  const double min = format == RM_F64 ? -745.2 : format == RM_F32 ? -104.0 : format == RM_BF16 ? -92.9 : -17.4;
-  vm64 zero = vf64_lt(x, vf64_set1(min));
-  *y = vf64_select(zero, vf64_set1(0.0), *y);
-  return zero;
+  return vf64_decide_zero(vf64_lt(x, vf64_set1(-745.2)), y);
 }
 
 RM_FAST_PHASE_B64(exp, EXP, 1)

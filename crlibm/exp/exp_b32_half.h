@@ -1,9 +1,9 @@
-/* exp and exp2 for the 16-bit formats in binary32 (simd/b32.h): e^x = 2^k (1 + r P(r)), k the integer nearest to x/ln2, r = x -
- * k RN24(ln2); 2^x with r = x - k.
+/* exp and exp2 for the 16-bit formats in binary32 (simd/b32.h): e^x = 2^k (1 + r P(r)), k the integer nearest to x/ln2, r = x
+ * - k RN24(ln2); 2^x with r = x - k.
  *
- * Errors relative to the result, u = 2^-24, |r| <= ln2/2 (1 + 2^-10): the polynomials 2^-22 (exp_b32_gen.py), RN24(ln2) |k| 2^-29,
- * the roundings 2u. A subnormal result of bf16 rounds once more. Below -110, where bf16 numbers go on until r is huge or infinite, the
- * result is 0. */
+ * Errors relative to the result, u = 2^-24, |r| <= ln2/2 (1 + 2^-10): the polynomials 2^-22 (exp_b32_gen.py), RN24(ln2) |k|
+ * 2^-29, the roundings 2u. A subnormal result of bf16 rounds once more. Below -110, where bf16 numbers go on until r is huge
+ * or infinite, the result is 0. */
 #pragma once
 
 #include "../simd/b32.h"
@@ -25,7 +25,8 @@ RM_FN vf32 rm_exp_b32_half_near(vf32 r, const float *p) {
   q = vf32_fma(r, q, vf32_set1(p[0]));
   return vf32_fma(r, q, vf32_set1(1.0f));
 }
-/* (1 + r P(r)) 2^k, a normal number, for z = k + 1.5 2^23, which ends in the integer k. NaN for NaN whose low 9 bits are 0. */
+/* (1 + r P(r)) 2^k, a normal number, for z = k + 1.5 2^23, which ends in the integer k. NaN for NaN whose low 9 bits are
+ * 0. */
 RM_FN vf32 rm_exp_b32_half_normal(vf32 r, vf32 z, const float *p) {
   return vf32_from_bits(vi32_add(vf32_bits(rm_exp_b32_half_near(r, p)), vi32_sll(vf32_bits(z), 23)));
 }

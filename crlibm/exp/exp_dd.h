@@ -9,8 +9,8 @@
  *
  * Absolute error of e = e^r - 1 (each term is also its error relative to e^r, since e^r is within 2^-5 of 1):
  *   rh^2/2             exact in two parts
- *   r^3 Q              below 2^-19.1: half a last place of each partial result, and of each product too where there is no FMA: 2^-70.3
- *                      at the ends of the interval; Q 2^-55.58-16.56 = 2^-72.1
+ *   r^3 Q              below 2^-19.1: half a last place of each partial result, and of each product too where there is no
+ *                      FMA: 2^-70.3 at the ends of the interval; Q 2^-55.58-16.56 = 2^-72.1
  *   rl (1 + rh)        rl rh^2/2 left out: 2^-71, 2^-70.5 for exp2
  *   sum c              below 2^-19.1: its rounding 2^-73
  * For e^y, the Fast2Sums of 1, rh and h are exact; tl is known to 2^-107; tl c is left out: 2^-72.5; u tl + (c + ...) rounds
@@ -34,14 +34,13 @@ RM_FN void rm_exp_reduce_dd(vf64 x, vf64 xl, vi64 *k, vf64 *rh, vf64 *rl) {
   *k = vf64_bits(z);
   vf64 a = vf64_nmad(kd, vf64_set1(RM_EXP_STEP_HI), x);
   vf64 b = vf64_nmad(kd, vf64_set1(RM_EXP_STEP_LO), xl);
-  *rh = vf64_add(a, b);
-  *rl = vf64_add(vf64_sub(a, *rh), b);
+  *rh = vf64_fast_two_sum(a, b, rl);
 }
 
 /* e^r - 1 = rh + h + c for r = rh + rl, h = RN(rh^2/2), |c| < 2^-19. For functions that need e^r - 1 with a small relative
- * error, *t = r^3 Q: in the table above every term of e is at most a multiple of |t|, together 10.3u|t| <= 12u|t| (5.1u for the
- * roundings of t and, without FMA, of its product in c, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 when |rl| <= u|rh|, 1u for c); the reduction adds less than
- * 2^-80 when k != 0, nothing when k = 0 and xl = 0. */
+ * error, *t = r^3 Q: in the table above every term of e is at most a multiple of |t|, together 10.3u|t| <= 12u|t| (5.1u for
+ * the roundings of t and, without FMA, of its product in c, 1.1u for Q since Q >= 0.161, 3.1u for rl rh^2/2 when |rl| <=
+ * u|rh|, 1u for c); the reduction adds less than 2^-80 when k != 0, nothing when k = 0 and xl = 0. */
 RM_FN void rm_exp_series_dd(vf64 rh, vf64 rl, vf64 *h, vf64 *c, vf64 *t) {
   vf64 s = vf64_mul(rh, rh), se = vf64_mul_err(rh, rh, s);
   vf64 q01 = vf64_mad(rh, vf64_set1(rm_exp_p64[1]), vf64_set1(rm_exp_p64[0]));
@@ -90,9 +89,9 @@ RM_FN void rm_exp_unscaled_dd(vi64 k, vf64 rh, vf64 h, vf64 c, vf64 *hi, vf64 *l
   rm_exp_product_dd(vf64_lookup16(rm_exp_t_hi, k), vf64_lookup16(rm_exp_t_lo, k), rh, h, c, hi, lo, err);
 }
 
-/* The f64 step of exp, exp2, exp10 and pow, where the result 2^(k/16) e^(rh + rl) is normal: rounds before the scaling, so that
- * nothing can underflow. The relative error is below rel: RM_EXP_DD_ERR and what the argument adds; hi < 2 e^(ln2/32) 1.001 < 2.05,
- * and a constant costs less than a product. */
+/* The f64 step of exp, exp2, exp10 and pow, where the result 2^(k/16) e^(rh + rl) is normal: rounds before the scaling, so
+ * that nothing can underflow. The relative error is below rel: RM_EXP_DD_ERR and what the argument adds; hi < 2 e^(ln2/32)
+ * 1.001 < 2.05, and a constant costs less than a product. */
 RM_FN vm64 rm_exp_fast_dd(vi64 k, vf64 rh, vf64 rl, double rel, vf64 *y) {
   vf64 h, c, t, hi, lo, err, v;
   rm_exp_series_dd(rh, rl, &h, &c, &t);

@@ -15,18 +15,14 @@ RM_FN vm64 rm_exp10_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 307.6 : 37.9)));
 }
 
-/* Special lanes with a known result, put into *y: 10^x is below half the smallest subnormal number of the format (2^-25 >
- * 10^-7.53, 2^-134 > 10^-40.4, 2^-150 > 10^-45.2, 2^-1075 > 10^-323.7), so RN gives +0. f32 and the 16-bit
- * formats as in exp.h. */
+/* Special lanes with a known result, put into *y: in f64 those where 10^x is below half the smallest subnormal number,
+ * 2^-1075 > 10^-323.7, so that RN gives +0; in f32 and the 16-bit formats as in exp.h. */
 RM_FN vm64 rm_exp10_decided(vf64 x, int format, vf64 *y) {
   if (format != RM_F64) {
     const vf64 end = vf64_set1(300.0);
     return vf64_decide_any(rm_exp10_eval(vf64_min(end, vf64_max(vf64_neg(end), x))), 4.0 * RM_EXP10_B64_ERR, format, y);
   }
-  const double min = format == RM_F64 ? -323.7 : format == RM_F32 ? -45.2 : format == RM_BF16 ? -40.4 : -7.53;
-  vm64 zero = vf64_lt(x, vf64_set1(min));
-  *y = vf64_select(zero, vf64_set1(0.0), *y);
-  return zero;
+  return vf64_decide_zero(vf64_lt(x, vf64_set1(-323.7)), y);
 }
 
 RM_FAST_PHASE_B64(exp10, EXP10, 1)

@@ -13,18 +13,14 @@ RM_FN vm64 rm_exp2_special(vf64 x, int format) {
   return vm64_not(vf64_le(vf64_abs(x), vf64_set1(format == RM_F64 ? 1022.0 : format == RM_F16 ? 14.0 : 126.0)));
 }
 
-/* Special lanes with a known result, put into *y: 2^x is at most half the smallest subnormal number of the format (2^-25, 2^-134,
- * 2^-150, 2^-1075), so RN gives +0, at the tie too. f32 and the 16-bit formats
- * as in exp.h. */
+/* Special lanes with a known result, put into *y: in f64 those where 2^x is at most 2^-1075, half the smallest subnormal
+ * number, so that RN gives +0, at the tie too; in f32 and the 16-bit formats as in exp.h. */
 RM_FN vm64 rm_exp2_decided(vf64 x, int format, vf64 *y) {
   if (format != RM_F64) {
     const vf64 end = vf64_set1(1000.0);
     return vf64_decide_any(rm_exp2_eval(vf64_min(end, vf64_max(vf64_neg(end), x))), 4.0 * RM_EXP2_B64_ERR, format, y);
   }
-  const double half = format == RM_F64 ? -1075.0 : format == RM_F32 ? -150.0 : format == RM_BF16 ? -134.0 : -25.0;
-  vm64 zero = vf64_le(x, vf64_set1(half));
-  *y = vf64_select(zero, vf64_set1(0.0), *y);
-  return zero;
+  return vf64_decide_zero(vf64_le(x, vf64_set1(-1075.0)), y);
 }
 
 RM_FAST_PHASE_B64(exp2, EXP2, 1)

@@ -16,9 +16,9 @@ RM_FN vm64 rm_expm1_special(vf64 x, int format) {
   return vm64_not(vf64_le(x, vf64_set1(format == RM_F64 ? 670.0 : format == RM_F16 ? 11.08 : 88.7)));
 }
 
-/* In f32 and the 16-bit formats the evaluation decides all lanes but NaN; beyond 700 results are infinite in any of them. Up to there the
- * reduced argument errs by 2^-53.. of x for the product (without FMA) and 2^-54 for the constant: 2^-42.8 of the result, which with the bound of the
- * evaluation itself is below 2 times that. */
+/* In f32 and the 16-bit formats the evaluation decides all lanes but NaN; beyond 700 results are infinite in any of them. Up
+ * to there the reduced argument errs by 2^-53.. of x for the product (without FMA) and 2^-54 for the constant: 2^-42.8 of the
+ * result, which with the bound of the evaluation itself is below 2 times that. */
 RM_FN vm64 rm_expm1_decided(vf64 x, int format, vf64 *y) {
   const vf64 end = vf64_set1(700.0);
   if (format != RM_F64)

@@ -22,22 +22,18 @@
 /* nh + nl = E, s and t as above, for -60 <= x <= 670; of a zero the sign is lost. For x >= -2^-5 only, if positive is
  * constant 1: me is 0 up to s = 2^53. */
 RM_FN void rm_expm1_core_dd(vf64 x, int positive, vf64 *nh, vf64 *nl, vf64 *s, vf64 *t) {
-  const vf64 one = vf64_set1(1.0);
   vi64 k;
   vf64 eh, el;
   rm_exp_reduced_dd(x, &k, &eh, &el, t);
   *s = rm_exp_scale(k);
   vf64 tl = vf64_lookup16(rm_exp_t_lo, k);
   el = vf64_mad(tl, eh, vf64_add(el, tl));
-  vf64 m = vf64_sub(*s, one);
+  vf64 me, m = vf64_two_sum(vf64_set1(-1.0), *s, &me);
   vf64 p = vf64_mul(*s, eh), pe = vf64_mul_err(*s, eh, p);
   vf64 e;
   *nh = vf64_fast_two_sum(m, p, &e);
   *nl = vf64_add(e, vf64_mad(*s, el, pe));
-  if (!positive) {
-    vf64 s2 = vf64_add(m, one);
-    *nl = vf64_add(*nl, vf64_sub(vf64_sub(*s, s2), vf64_sub(one, vf64_sub(s2, m))));
-  }
+  if (!positive) *nl = vf64_add(*nl, me);
 }
 
 /* hi + lo = e^x - 1 within err, for x <= 670. */

@@ -41,8 +41,8 @@ RM_FN void rm_log_sum_dd(vf64 k, vi64 j, vf64 rh, vf64 rl, vf64 *hi, vf64 *lo, v
   const vf64 half = vf64_set1(0.5);
   vf64 ge, g = vf64_fast_two_sum(w, rh, &ge);
   vf64 h = vf64_mul(half, s);
-  *hi = vf64_sub(g, h);
-  vf64 he = vf64_sub(vf64_sub(g, *hi), h);
+  vf64 he;
+  *hi = vf64_fast_two_difference(g, h, &he);
   low = vf64_add(low, vf64_nmad(rl, rh, rl));
   low = vf64_nmad(half, se, vf64_add(low, vf64_add(ge, he)));
   *lo = vf64_add(low, t);
@@ -66,7 +66,8 @@ RM_FN void rm_log_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   rm_log_sum_dd(k, j, rh, rl, hi, lo, err);
 }
 
-/* hi + lo = log x (ch + cl) within err, for h + l = log x within e by rm_log_dd or rm_log_any_dd (log_any.h); ch + cl = c within 2^-107 c, |cl| <= 2^-53 c.
+/* hi + lo = log x (ch + cl) within err, for h + l = log x within e by rm_log_dd or rm_log_any_dd (log_any.h); ch + cl = c
+ * within 2^-107 c, |cl| <= 2^-53 c.
  *
  * With log x = h + l as in log_dd.h, u = 2^-53: h ch is exact in two parts. Relative to c |t| the errors are 10.8u of h + l;
  * 2u for the product l ch and the sum with the rest (of parts below 2^-52 |hi|); 0.5u for l cl, left out; 1.1u in the

@@ -18,21 +18,19 @@ RM_FN vm64 rm_ndtr_special(vf64 x, int format) {
   return format == RM_F64 ? vm64_or(below, vf64_special_odd(x, RM_F64)) : below;
 }
 
-/* In f32 and the 16-bit formats the kernel of f64 decides all special lanes but NaN: beyond its domain the result is 0 in any of them. */
+/* In f32 and the 16-bit formats the kernel of f64 decides all special lanes but NaN: beyond its domain the result is 0 in any
+ * of them. */
 RM_NOINLINE vm64 rm_ndtr_decided_any(vf64 x, int format, vf64 *y) {
   vf64 hi, lo, err;
   rm_ndtr_dd(x, &hi, &lo, &err);
   return vf64_decide_any(vf64_add(hi, lo), RM_NDTR_B64_ERR, format, y);
 }
 
-/* Special lanes with a known result, put into *y: Phi(x) is below half the smallest subnormal number of the format (2^-25,
- * 2^-134, 2^-150, 2^-1075), so RN gives +0. */
+/* Special lanes with a known result, put into *y: in f64 those where Phi(x) is below 2^-1075, half the smallest subnormal
+ * number, so that RN gives +0. */
 RM_FN vm64 rm_ndtr_decided(vf64 x, int format, vf64 *y) {
   if (format != RM_F64) return rm_ndtr_decided_any(x, format, y);
-  const double min = format == RM_F64 ? -38.49 : format == RM_F32 ? -14.18 : format == RM_BF16 ? -13.37 : -5.43;
-  vm64 zero = vf64_lt(x, vf64_set1(min));
-  *y = vf64_select(zero, vf64_set1(0.0), *y);
-  return zero;
+  return vf64_decide_zero(vf64_lt(x, vf64_set1(-38.49)), y);
 }
 
 RM_FAST_PHASE(ndtr, NDTR, 1)

@@ -1,10 +1,10 @@
 /* Phi(x) in double-double, for the fast phase of f64 and the accurate phase of every format; the core of gelu as well.
  *
- * As in ndtr_b64.h, |x| cut to 36.5. a = |x|/sqrt(2) = ah + al in two parts, within 2^-104 a; W(ah + al) = W(ah) + al W'(ah) +
- * ..., W' = 2 a W - 2/sqrt(pi), |al| <= 2^-52 a, |a W'| < W, |a^2 W''| < 2W: what is left out and the errors of the correction
- * (a cancellation of 11 bits at most; its product is off by 2u, with FMA 1u, and the constant by 1u) are below 2^-92 W.
- * exp(-x^2/2) has its argument in two parts, exactly (for |x| < 2^-480, without FMA, within 2^-950). So erfc's bound holds;
- * halves are exact. */
+ * As in ndtr_b64.h, |x| cut to 36.5. a = |x|/sqrt(2) = ah + al in two parts, within 2^-104 a; W(ah + al) = W(ah) + al W'(ah)
+ * + ..., W' = 2 a W - 2/sqrt(pi), |al| <= 2^-52 a, |a W'| < W, |a^2 W''| < 2W: what is left out and the errors of the
+ * correction (a cancellation of 11 bits at most; its product is off by 2u, with FMA 1u, and the constant by 1u) are below
+ * 2^-92 W. exp(-x^2/2) has its argument in two parts, exactly (for |x| < 2^-480, without FMA, within 2^-950). So erfc's bound
+ * holds; halves are exact. */
 #pragma once
 
 #include "../erfc/erfc_dd.h"

@@ -51,7 +51,7 @@ RM_FN void rm_pow_log_dd(vf64 k, vf64 m, vi64 j, vf64 *hi, vf64 *lo) {
   vf64 p45 = vf64_mad(rh, vf64_set1(rm_pow_p64[5]), vf64_set1(rm_pow_p64[4]));
   vf64 t = vf64_mul(vf64_mul(s, s), vf64_mad(s, vf64_mad(s, p45, p23), p01));
   vf64 ge, g = vf64_fast_two_sum(w, rh, &ge);
-  vf64 f = vf64_sub(g, h), fe = vf64_sub(vf64_sub(g, f), h);
+  vf64 fe, f = vf64_fast_two_difference(g, h, &fe);
   vf64 ve, v = vf64_fast_two_sum(f, u, &ve);
   low = vf64_add(vf64_add(low, ge), vf64_add(fe, ve));
   low = vf64_add(low, vf64_mad(rl, vf64_sub(s, rh), rl));

@@ -1,5 +1,5 @@
-/* The accurate phase of rsqrt: any argument, format and rounding mode. It tries double-double, then computes 1/x by long division
- * and takes an integer root, both with their remainders. */
+/* The accurate phase of rsqrt: any argument, format and rounding mode. It tries double-double, then computes 1/x by long
+ * division and takes an integer root, both with their remainders. */
 #pragma once
 
 #include "../fp/exact.h"

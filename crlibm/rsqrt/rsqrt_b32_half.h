@@ -1,6 +1,6 @@
 /* rsqrt for the 16-bit formats in binary32 (simd/b32.h): vf32_rsqrt is within 2^-21.7. No 1/sqrt(x) of a number of f16 is
- * within 2^-21.5 of a midpoint of two (tests/elementwise/test_b32.py has the run), so no rounding test is needed. Zeros, infinities and
- * negative numbers give NaN. */
+ * within 2^-21.5 of a midpoint of two (tests/elementwise/test_b32.py has the run), so no rounding test is needed. Zeros,
+ * infinities and negative numbers give NaN. */
 #pragma once
 
 #include "../simd/b32.h"

@@ -1,4 +1,5 @@
-/* rsqrt for f32 and the 16-bit formats, evaluated in binary64: one operation of the SIMD vocabulary, whose error simd.h states. */
+/* rsqrt for f32 and the 16-bit formats, evaluated in binary64: one operation of the SIMD vocabulary, whose error simd.h
+ * states. */
 #pragma once
 
 #include "../simd/undecided.h"

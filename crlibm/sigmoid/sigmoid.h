@@ -4,6 +4,7 @@
 #include "../simd/fast_phase.h"
 #include "sigmoid_b64.h"
 #include "sigmoid_dd.h"
+#include "../simd/machine.h"
 
 /* NaN, and x < -670, where results are or become subnormal (that matters in f64 only). */
 RM_FN vm64 rm_sigmoid_special(vf64 x, int format) {
@@ -14,9 +15,7 @@ RM_FN vm64 rm_sigmoid_special(vf64 x, int format) {
 /* sigmoid(x) < e^x < 2^-1075: RN gives +0. */
 RM_FN vm64 rm_sigmoid_decided(vf64 x, int format, vf64 *y) {
   (void)format;
-  vm64 zero = vf64_lt(x, vf64_set1(-745.2));
-  *y = vf64_select(zero, vf64_set1(0.0), *y);
-  return zero;
+  return vf64_decide_zero(vf64_lt(x, vf64_set1(-745.2)), y);
 }
 
 RM_FAST_PHASE_ANY(sigmoid, SIGMOID, 1, 0)

@@ -1,10 +1,11 @@
 /* sigmoid in binary32 (simd/b32.h): with E = e^-|x| in two parts, 1/(1 + E) for x >= 0 and E/(1 + E) below.
  *
  * Errors relative to the result. E = e + e_low, |e_low| < 2^-13 E, is within 2^-34.2 (exp_b32.h), which the quotient does not
- * enlarge. D = 1 + E = d + d_low: a Fast2Sum, and d_low below 2^-12.9 rounds by 2^-37.9. r is within 2^-23.8 of 1/D and q within 2^-22.8 of
- * numerator/D. The residual is n - q d and n_low - q d_low, below 2^-12.9 q and 2^-11.4 q and rounded: 2^-36.9 and 2^-35.4 at the most,
- * over D; their sum is below 2^-22.7 q: its rounding, r's error and that of lo +- err are below 2^-45. Sum below 2^-33.6. x below -69 is
- * left to binary64: there low parts would underflow. Beyond 88 the result is 1 whatever E is. */
+ * enlarge. D = 1 + E = d + d_low: a Fast2Sum, and d_low below 2^-12.9 rounds by 2^-37.9. r is within 2^-23.8 of 1/D and q
+ * within 2^-22.8 of numerator/D. The residual is n - q d and n_low - q d_low, below 2^-12.9 q and 2^-11.4 q and rounded:
+ * 2^-36.9 and 2^-35.4 at the most, over D; their sum is below 2^-22.7 q: its rounding, r's error and that of lo +- err are
+ * below 2^-45. Sum below 2^-33.6. x below -69 is left to binary64: there low parts would underflow. Beyond 88 the result is 1
+ * whatever E is. */
 #pragma once
 
 #include "../exp/exp_b32.h"

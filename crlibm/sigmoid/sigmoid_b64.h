@@ -1,12 +1,12 @@
 /* The logistic sigmoid, and functions made of it, for f32 and the 16-bit formats, evaluated in binary64.
  *
  * z = e^-t by exp's table and polynomial, s = 1/(1 + z) = sigmoid(t), z s = sigmoid(-t) = 1 - s, z s^2 = sigmoid'(t): no
- * subtraction, so every product has a small relative error. |t| is cut to 200: where that changes a product, it rounds to 0, or
- * to the same side of the same number.
+ * subtraction, so every product has a small relative error. |t| is cut to 200: where that changes a product, it rounds to 0,
+ * or to the same side of the same number.
  *
  * Relative errors, |t| <= 200, 16/ln2 |t| < 4617 (exp_b64.h has the same list for 2^11):
- *   z      the constant 16/ln2 2^-46.49, the product without FMA, half a unit 2^-41, 2^-45.52, the polynomial 2^-46.62, the rest 2^-51:
- *          together below 2^-44.5
+ *   z      the constant 16/ln2 2^-46.49, the product without FMA, half a unit 2^-41, 2^-45.52, the polynomial 2^-46.62, the
+ *          rest 2^-51: together below 2^-44.5
  *   s      z z/(1+z), at most that of z; 1 + z 2^-53; vf64_reciprocal 2^-41.9                              < 2^-41.6
  *   z s    z's error counts 1/(1+z) <= 1 times                                                             < 2^-41.6
  *   z s^2  (1-z)/(1+z) in (-1,1) times that of z, twice the reciprocal's, 1 + z and products 2^-50.4        < 2^-40.7

@@ -1,4 +1,5 @@
-/* The sigmoid and related functions (sigmoid_shapes.h) in multiprecision fixed point (fp/mp.h): a value with a stated error. */
+/* The sigmoid and related functions (sigmoid_shapes.h) in multiprecision fixed point (fp/mp.h): a value with a stated
+ * error. */
 #pragma once
 
 #include "../exp/exp_mp.h"
@@ -8,8 +9,8 @@
  *
  * The cubic: t = c (x + e x^3), c = 2 sqrt(2/pi), e = 0.044715 = 8943/200000, p = c (x + 3 e x^3). Errors in units, each
  * quantity too small: x one (n = 1; else none), x^2 64 + n + 1, x^3 32 times that, + 1024 + n + 1 <= 3200 + 33 n; times e
- * (cut once) 145 + 2 n; times 3, with x, 436 + 6 n. c is one short, times x + 3 e x^3 < 4430; the product n + 1. So p is within
- * 1.6 (437 + 6 n) + 4430 + n + 1 < 5131 + 11 n, and t within less. */
+ * (cut once) 145 + 2 n; times 3, with x, 436 + 6 n. c is one short, times x + 3 e x^3 < 4430; the product n + 1. So p is
+ * within 1.6 (437 + 6 n) + 4430 + n + 1 < 5131 + 11 n, and t within less. */
 #define RM_SIGMOID_ARGUMENT_ERR 5400
 RM_FN void rm_sigmoid_mp_argument(uint64_t *t, uint64_t *p, double x, int argument, int n) {
   uint64_t s[RM_MP_LIMBS + 2];
@@ -33,15 +34,15 @@ RM_FN uint64_t rm_sigmoid_mp_err(int n) { return 4 * (rm_exp_mp_err(n) + 3 * RM_
 /* |f| = v 2^*scale for finite x != 0, |t| <= 1500, and for x > 0 |t| <= 40 (RM_SIGMOID_VALUE), |t| <= 45 (RM_SIGMOID_SWISH);
  * v < 2 within rm_sigmoid_mp_err(n) units. The result is 1 when f < 0.
  *
- * Errors in units. f 2^k = w with k <= -1 and 1 <= f < 2.01; f is off by rm_exp_mp_err(n) for the t that was computed, and by 2.02 times
- * that one's error: E together. So w is off by E 2^k + 1 <= E/2 + 1, as D = 1 + w is; D^2 by 4 times that + n + 2.
+ * Errors in units. f 2^k = w with k <= -1 and 1 <= f < 2.01; f is off by rm_exp_mp_err(n) for the t that was computed, and by
+ * 2.02 times that one's error: E together. So w is off by E 2^k + 1 <= E/2 + 1, as D = 1 + w is; D^2 by 4 times that + n + 2.
  *   1/D             E/2 + 2
  *   (f/4)/D         E/4 + 1 + 0.51 (E/2 + 1) + 1
  *   (f/4)/D^2       E/4 + 1 + 0.51 (2 E + n + 6) + 1
- *   x > 0           p <= 3 |t|, so p 2^k <= p w <= 3/e: p w is off by 1.11 E + p + 5400 + n + 1 and N = D + p w by E/2 + 1 more;
- *                   N/4 < D^2, and (N/4)/D^2 by a quarter of that + 1 + 0.79 (2 E + n + 6) + 1 < 2.1 E + 6000
- *   x < 0           m = |D - p| is off by E/2 + 5401; with j bits of integer part f m 2^-(j+2) < 1 is off by (m E + 2.01 (E/2 +
- *                   5401) + n + 1) 2^-(j+2) + 1 < 0.51 E + 2730, its quotient by 2 E + n + 6 + 1 more
+ *   x > 0           p <= 3 |t|, so p 2^k <= p w <= 3/e: p w is off by 1.11 E + p + 5400 + n + 1 and N = D + p w by E/2 + 1
+ *                   more; N/4 < D^2, and (N/4)/D^2 by a quarter of that + 1 + 0.79 (2 E + n + 6) + 1 < 2.1 E + 6000
+ *   x < 0           m = |D - p| is off by E/2 + 5401; with j bits of integer part f m 2^-(j+2) < 1 is off by (m E + 2.01 (E/2
+ *                   + 5401) + n + 1) 2^-(j+2) + 1 < 0.51 E + 2730, its quotient by 2 E + n + 6 + 1 more
  * All are below 4 E, since E > 16000. Each numerator is smaller than its divisor: D > 1 where 1/D is taken. */
 RM_FN int rm_sigmoid_mp(uint64_t *v, int64_t *scale, double x, int argument, int shape, int n) {
   uint64_t t[RM_MP_LIMBS], p[RM_MP_LIMBS], f[RM_MP_LIMBS], d[RM_MP_LIMBS], one[RM_MP_LIMBS];
@@ -76,7 +77,8 @@ RM_FN int rm_sigmoid_mp(uint64_t *v, int64_t *scale, double x, int argument, int
   return negative;
 }
 
-/* g 2^shift f(x) correctly rounded, for such x and finite g != 0. The product with g's significand, in [1/2, 1), is n + 1 units off. */
+/* g 2^shift f(x) correctly rounded, for such x and finite g != 0. The product with g's significand, in [1/2, 1), is n + 1
+ * units off. */
 RM_COLD uint64_t rm_sigmoid_mp_round(double g, int shift, double x, int argument, int shape, int format, int mode,
                                      uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], m[RM_MP_LIMBS], result = 0;

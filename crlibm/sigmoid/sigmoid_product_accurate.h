@@ -1,13 +1,13 @@
-/* The accurate phase of a factor times the sigmoid or a related function (sigmoid_shapes.h): any arguments, format and rounding
- * mode. */
+/* The accurate phase of a factor times the sigmoid or a related function (sigmoid_shapes.h): any arguments, format and
+ * rounding mode. */
 #pragma once
 
 #include "../erfc/erfc_unscaled.h"
 #include "sigmoid_product_dd.h"
 #include "sigmoid_mp.h"
 
-/* g 2^shift (1 + a hair of the sign of `hair`, or of none when that is 0), g finite and not 0: the hair is below 2^-54, so that
- * no boundary of rounding lies between (rm_round_exact). */
+/* g 2^shift (1 + a hair of the sign of `hair`, or of none when that is 0), g finite and not 0: the hair is below 2^-54, so
+ * that no boundary of rounding lies between (rm_round_exact). */
 RM_FN uint64_t rm_sigmoid_beside(double g, int shift, int hair, int format, int mode, uint32_t *flags) {
   int e;
   const rm_u128 m = (rm_u128)rm_decompose(g, &e) << 60;

@@ -6,9 +6,10 @@
  * 2^-42.7 for z; up to |x| = 11.5, |t| < 127, 2^-43.4. With z's error in the list of sigmoid_b64.h:
  *   g s                   2^-41.6, with the cubic argument, |x| <= 11.5, 2^-41.4
  *   g (z s) s             2^-40.7
- *   g s (1 + y), y = p (z s) = p (1 - s), p = x t'(x): absolutely, relative to |g s| (1 + |y|): s counts once, y at most once:
- *                         twice the reciprocal's 2^-41.9, and z's (z + 1)/(1+z) times, 2^-44.5 or 2^-42.7; p, sums and products
- *                         2^-50: below 2^-40.5 */
+ *   g s (1 + y), y = p (z s) = p (1 - s), p = x t'(x): absolutely, relative to |g s| (1 + |y|): s counts once, y at most
+ *   once:
+ *                         twice the reciprocal's 2^-41.9, and z's (z + 1)/(1+z) times, 2^-44.5 or 2^-42.7; p, sums and
+ *                         products 2^-50: below 2^-40.5 */
 #pragma once
 
 #include "sigmoid_b64.h"

@@ -3,12 +3,14 @@
  * With w = e^-a, a = |t|, and D = 1 + w of sigmoid_dd.h, w within e <= 1.375 2^-69 relatively:
  *   value    N/D, N = g or g w                                  e; the other operations as there
  *   slope    N/D^2, N = g w                                     e (1-w)/(1+w)
- *   swish    N/D^2, N = g (D + p w) for x > 0, g w (D - p) for x < 0. The logarithmic derivative in w is w (1+p)/(D + p w) - 2w/D
- *            for x > 0, the difference of two numbers of (0,1); for x < 0 the derivative by log w is (1-w)/(1+w) times the result,
- *            + g w^2/D^2. So e times the result + g w^2/D^2. The TwoSum of D and p or p w is exact. Where D - p cancels, w > 1/4,
- *            the low parts below 2^-52 g w round, and times the reciprocal's error are off, by 2^-78 g w^2 at the most
- * The argument of gelu_tanh, b (c + c e b^2), has a relative error below 2^-100: 2^-90 absolutely, for a <= 670. Its low part, at
- * most 2^-44, is part of exp's reduction. Everything else is below 2^-75 of the result: RM_SIGMOID_DD_ERR covers e and it.
+ *   swish    N/D^2, N = g (D + p w) for x > 0, g w (D - p) for x < 0. The logarithmic derivative in w is w (1+p)/(D + p w) -
+ *            2w/D for x > 0, the difference of two numbers of (0,1); for x < 0 the derivative by log w is (1-w)/(1+w) times
+ *            the result, + g w^2/D^2. So e times the result + g w^2/D^2. The TwoSum of D and p or p w is exact. Where D - p
+ *            cancels, w > 1/4, the low parts below 2^-52 g w round, and times the reciprocal's error are off, by 2^-78 g w^2
+ *            at the most
+ * The argument of gelu_tanh, b (c + c e b^2), has a relative error below 2^-100: 2^-90 absolutely, for a <= 670. Its low
+ * part, at most 2^-44, is part of exp's reduction. Everything else is below 2^-75 of the result: RM_SIGMOID_DD_ERR covers e
+ * and it.
  *
  * The products are exact in two parts for 2^-960 <= |N|; lanes with a result outside [2^-960, 2^1020] get a NaN as bound,
  * unless g = 0. */
@@ -31,8 +33,8 @@ RM_FN void rm_sigmoid_cubic_dd(vf64 x, vf64 *th, vf64 *tl, vf64 *ph, vf64 *pl) {
   rm_sigmoid_times_dd(h, vf64_add(l, vf64_add(sl, vf64_add(ql, ql))), b, zero, ph, pl);
 }
 
-/* hi + lo = g f(x) within err, f of the given argument and shape (constants, in the loops): for |t| <= 670, and for all x > 0 when
- * the shape is not RM_SIGMOID_SLOPE. hi has the sign of the product, also when that is a zero. */
+/* hi + lo = g f(x) within err, f of the given argument and shape (constants, in the loops): for |t| <= 670, and for all x > 0
+ * when the shape is not RM_SIGMOID_SLOPE. hi has the sign of the product, also when that is a zero. */
 RM_FN void rm_sigmoid_product_dd(vf64 g, vf64 x, int argument, int shape, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 zero = vf64_set1(0.0), one = vf64_set1(1.0);
   const vm64 negative = vf64_lt(x, zero);

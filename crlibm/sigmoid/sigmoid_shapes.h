@@ -6,7 +6,8 @@
  *
  *   sigmoid, silu, softplus_backward    1, x, g times the value at x         log_sigmoid_backward   g times the value at -x
  *   gelu_tanh                           x times the value at the cubic       sigmoid_backward       g times the slope at x
- *   tanh_backward                       4 g times the slope at 2x            silu_backward, gelu_tanh_backward    g times the swish */
+ *   tanh_backward                       4 g times the slope at 2x            silu_backward, gelu_tanh_backward    g times the
+ *                                                                            swish */
 #pragma once
 
 #include "sigmoid_tables.h"

@@ -83,7 +83,8 @@ RM_FN vf64 vi64_to_f64(vi64 a) {
   const __m256d magic = _mm256_set1_pd(0x1.8p52);
   return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(a, _mm256_castpd_si256(magic))), magic);
 }
-/* With a = h 2^32 + l, 0 <= l < 2^32: 2^84 + (h + 2^31) 2^32 has h + 2^31 in its low bits, less 2^84 + 2^63 + 2^52 it is h 2^32
+/* With a = h 2^32 + l, 0 <= l < 2^32: 2^84 + (h + 2^31) 2^32 has h + 2^31 in its low bits, less 2^84 + 2^63 + 2^52 it is h
+ * 2^32
  * - 2^52 exactly, and the sum with 2^52 + l rounds once. */
 RM_FN vf64 vi64_round_f64(vi64 a) {
   const __m256i high = _mm256_set1_epi64x(INT64_C(0x4530000080000000));
@@ -254,8 +255,8 @@ RM_FN int vm32_none(vm32 a) { return _mm256_testz_ps(a, a); }
 RM_FN uint32_t vm32_bits(vm32 a) { return (uint32_t)_mm256_movemask_ps(a); }
 RM_FN vf32 vf32_select(vm32 m, vf32 a, vf32 b) { return _mm256_blendv_ps(b, a, m); }
 
-/* As in avx512.h, with the rounding downwards of the control register, and up(v) = -down(-v). Between begin and end, loads and stores
- * keep the operations where they are: they depend on them. */
+/* As in avx512.h, with the rounding downwards of the control register, and up(v) = -down(-v). Between begin and end, loads
+ * and stores keep the operations where they are: they depend on them. */
 #define RM_HAS_FMA_TO_ODD 1
 RM_FN uint32_t vf32_to_odd_begin(void) {
   const uint32_t before = _mm_getcsr();

@@ -43,9 +43,9 @@ RM_FN vf64 vf64_mad(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
 RM_FN vf64 vf64_nmad(vf64 a, vf64 b, vf64 c) { return _mm512_fnmadd_pd(a, b, c); }
 RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return _mm512_fmsub_pd(a, b, p); }
 
-/* rsqrt14 is within 2^-14: h = a r0, e = 1 - h r0 has |e| <= 2^-12.99, and sqrt a = h (1 - e)^(-1/2). The series to e^3 leaves
- * 35/128 e^4 < 2^-53.8; the roundings of h (half of it comes back through e) and of the result: 1.5 2^-53. Sum below 2^-51.9.
- * r = r0 (1 + e/2) leaves 3/8 e^2 < 2^-27.3. */
+/* rsqrt14 is within 2^-14: h = a r0, e = 1 - h r0 has |e| <= 2^-12.99, and sqrt a = h (1 - e)^(-1/2). The series to e^3
+ * leaves 35/128 e^4 < 2^-53.8; the roundings of h (half of it comes back through e) and of the result: 1.5 2^-53. Sum below
+ * 2^-51.9. r = r0 (1 + e/2) leaves 3/8 e^2 < 2^-27.3. */
 RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   __m512d r0 = _mm512_rsqrt14_pd(_mm512_max_pd(a, _mm512_set1_pd(0x1p-1000))), h = _mm512_mul_pd(a, r0);
   __m512d e = _mm512_fnmadd_pd(h, r0, _mm512_set1_pd(1.0)), half = _mm512_set1_pd(0.5);
@@ -54,16 +54,18 @@ RM_FN vf64 vf64_root(vf64 a, vf64 *r) {
   return _mm512_fmadd_pd(_mm512_mul_pd(h, e), c, h);
 }
 
-/* rcp14 is within 2^-14; a Newton step squares that and rounds: |r b - 1| < 2^-27.9. q0 = RN(a r) is off by 2^-27.8, its residual
- * a - b q0 exact but for one rounding (2^-107 |a| if subnormal), and r times it leaves 2^-27.8-27.9; the sum rounds: below 2^-52.6. */
+/* rcp14 is within 2^-14; a Newton step squares that and rounds: |r b - 1| < 2^-27.9. q0 = RN(a r) is off by 2^-27.8, its
+ * residual a - b q0 exact but for one rounding (2^-107 |a| if subnormal), and r times it leaves 2^-27.8-27.9; the sum rounds:
+ * below 2^-52.6. */
 RM_FN vf64 vf64_quotient(vf64 a, vf64 b, vf64 *r) {
   __m512d r0 = _mm512_rcp14_pd(b);
   *r = _mm512_fmadd_pd(r0, _mm512_fnmadd_pd(b, r0, _mm512_set1_pd(1.0)), r0);
   __m512d q0 = _mm512_mul_pd(a, *r);
   return _mm512_fmadd_pd(*r, _mm512_fnmadd_pd(b, q0, a), q0);
 }
-/* r is within 2^-14, so e = 1 - a r^2 is below 2^-13 (1 + 2^-15); 1/sqrt(a) = r (1-e)^(-1/2) = r (1 + e/2 + 3/8 e^2 + ...). What is
- * left out is below 5/16 e^3 (1 + 2^-12) < 2^-40.6, the roundings below 2^-51. a r and (a r) r neither over- nor underflow. */
+/* r is within 2^-14, so e = 1 - a r^2 is below 2^-13 (1 + 2^-15); 1/sqrt(a) = r (1-e)^(-1/2) = r (1 + e/2 + 3/8 e^2 + ...).
+ * What is left out is below 5/16 e^3 (1 + 2^-12) < 2^-40.6, the roundings below 2^-51. a r and (a r) r neither over- nor
+ * underflow. */
 RM_FN vf64 vf64_rsqrt(vf64 a) {
   __m512d r = _mm512_rsqrt14_pd(a);
   __m512d e = _mm512_fnmadd_pd(_mm512_mul_pd(a, r), r, _mm512_set1_pd(1.0));
@@ -205,8 +207,8 @@ RM_FN vf32 vf32_reciprocal(vf32 b) {
   __m512 r = _mm512_rcp14_ps(b);
   return _mm512_fmadd_ps(r, _mm512_fnmadd_ps(b, r, _mm512_set1_ps(1.0f)), r);
 }
-/* r0 = (1 + d)/sqrt(a), |d| < 2^-14; e = 1 - a r0^2 = -2d - d^2, within 2^-24 for the rounding of a r0; r0 (1 + e/2) leaves 3/2 d^2 <
- * 2^-27.4, half of that rounding, and its own. */
+/* r0 = (1 + d)/sqrt(a), |d| < 2^-14; e = 1 - a r0^2 = -2d - d^2, within 2^-24 for the rounding of a r0; r0 (1 + e/2) leaves
+ * 3/2 d^2 < 2^-27.4, half of that rounding, and its own. */
 RM_FN vf32 vf32_rsqrt(vf32 a) {
   const __m512 r = _mm512_rsqrt14_ps(a), e = _mm512_fnmadd_ps(_mm512_mul_ps(a, r), r, _mm512_set1_ps(1.0f));
   return _mm512_fmadd_ps(_mm512_mul_ps(r, e), _mm512_set1_ps(0.5f), r);

@@ -3,10 +3,10 @@
  * A function that has <f>_b32.h gives there, where RM_B32 is 1,
  *   vm32 rm_<f>_b32(vf32 x, vf32 *y)                  f32 results; returns the undecided lanes
  *   RM_B32_<f>                                     where the loop uses it: RM_B32 or RM_B32_FULL (simd.h)
- * The loop gives the vectors with such lanes to the binary64 evaluation, and a block most of whose lanes are undecided as a whole: the
- * loop alone does not show every lane. tests/elementwise/test_b32.py runs all 2^32 inputs lane by lane. Every operation has
- * one rounding, and so the same bits on every machine, but the estimates in vf32_reciprocal and vf32_rsqrt: proofs/oracle/estimates.c
- * tries all estimates of the accuracy that CPU vendors state. */
+ * The loop gives the vectors with such lanes to the binary64 evaluation, and a block most of whose lanes are undecided as a
+ * whole: the loop alone does not show every lane. tests/elementwise/test_b32.py runs all 2^32 inputs lane by lane. Every
+ * operation has one rounding, and so the same bits on every machine, but the estimates in vf32_reciprocal and vf32_rsqrt:
+ * proofs/oracle/estimates.c tries all estimates of the accuracy that CPU vendors state. */
 #pragma once
 
 #include "simd.h"
@@ -15,12 +15,12 @@
 
 /* Bounds of <f>_b32_half.h go to Ziv's rounding test through RM_HALF_ERR_<f>(format). Where every operation of it has one
  * rounding, and so one result on every machine, a run over all inputs is the proof (tests/elementwise/test_b32.py, lane
- * by lane), and the test takes the least error that passes it: often 0, when only a result that lies on a midpoint is undecided.
- * In f16 no test is needed where the run shows that the results round to what they should as they are: RM_HALF_KNOWN_<f> is
- * 1, RM_HALF_INPUTS_<f> says for which inputs. The few whose results lie on the wrong midpoint are not among them; or where
- * no result is as close to a midpoint as the evaluation errs (rsqrt). RM_HALF_CLAIM_<f>, of one argument, is the sum of the
- * errors that the file derives, relative to the result: proofs/oracle/short.py measures the errors of all numbers against
- * it. */
+ * by lane), and the test takes the least error that passes it: often 0, when only a result that lies on a midpoint is
+ * undecided. In f16 no test is needed where the run shows that the results round to what they should as they are:
+ * RM_HALF_KNOWN_<f> is 1, RM_HALF_INPUTS_<f> says for which inputs. The few whose results lie on the wrong midpoint are not
+ * among them; or where no result is as close to a midpoint as the evaluation errs (rsqrt). RM_HALF_CLAIM_<f>, of one
+ * argument, is the sum of the errors that the file derives, relative to the result: proofs/oracle/b32_half.py measures the
+ * errors of all numbers against it. */
 #define RM_NAN_16 \
   __builtin_nanf("") /* in a lane of <f>_b32_half.h that is left to binary64: the rounding tests take no other NaN */
 

@@ -1,10 +1,11 @@
-/* The fast phase of a function in each format: it evaluates a vector, rounds, and says which lanes are undecided. RM_FAST_PHASE
- * makes the four of a function from its kernels:
+/* The fast phase of a function in each format: it evaluates a vector, rounds, and says which lanes are undecided.
+ * RM_FAST_PHASE makes the four of a function from its kernels:
  *
  *   vf64 rm_<f>_eval(vf64 x ...)                                    binary64, relative error below RM_<F>_B64_ERR
  *   void rm_<f>_dd(vf64 x ..., vf64 *hi, vf64 *lo, vf64 *err)       double-double, absolute error below |err|
  *   vm64 rm_<f>_special(vf64 x ..., int format)                     lanes outside their domain, for results in this format
- *   RM_<F>_ODD                                                      1: both evaluate f(|x|), and the result takes the sign of x
+ *   RM_<F>_ODD                                                      1: both evaluate f(|x|), and the result takes the sign of
+ *                                                                   x
  *
  * The fast phase is vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y): the arguments are x[0], x[1] ...; lanes of *y that are
  * not in the returned mask store as the correctly rounded result. A function may write its fast phase itself. */
@@ -26,7 +27,8 @@
     *y = RM_##NAME##_ODD ? vf64_copysign(v, x[0]) : v;                            \
     return vm64_or(rm_##name##_special(RM_ARGUMENTS_##arity(x), FMT), undecided); \
   }
-/* The three formats of rm_<f>_eval, and that of rm_<f>_dd: a function that writes the other itself, or whose signs differ, takes one. */
+/* The three formats of rm_<f>_eval, and that of rm_<f>_dd: a function that writes the other itself, or whose signs differ,
+ * takes one. */
 #define RM_FAST_PHASE_B64(name, NAME, arity)                               \
   RM_FAST_FORMAT(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))    \
   RM_FAST_FORMAT(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v)) \
@@ -43,8 +45,8 @@
   RM_FAST_PHASE_B64(name, NAME, arity)   \
   RM_FAST_PHASE_DD(name, RM_##NAME##_ODD, arity)
 
-/* The same for kernels whose results may be zero or subnormal, of either sign, and whose special lanes (asked for in f64 only) do
- * not include those. overflow: 1 when a result may overflow or an argument's infinity reach it, which the accurate
+/* The same for kernels whose results may be zero or subnormal, of either sign, and whose special lanes (asked for in f64
+ * only) do not include those. overflow: 1 when a result may overflow or an argument's infinity reach it, which the accurate
  * phase then sees. */
 #define RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, fmt, FMT)              \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                  \
@@ -66,7 +68,8 @@
   RM_FAST_FORMAT_ANY(name, NAME, arity, overflow, f32, RM_F32)   \
   RM_FAST_PHASE_DD_ANY(name, arity)
 
-/* The same for a function that changes sign: vf64 rm_<f>_eval(vf64 x ..., vf64 *err) is within err, which includes 2^-52 of the result. */
+/* The same for a function that changes sign: vf64 rm_<f>_eval(vf64 x ..., vf64 *err) is within err, which includes 2^-52 of
+ * the result. */
 #define RM_FAST_FORMAT_WITHIN(name, arity, fmt, FMT)                              \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                     \
     vf64 err;                                                                     \

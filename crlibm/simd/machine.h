@@ -1,13 +1,14 @@
 /* The fast phase of functions that are one machine operation (add, subtract, multiply, divide, sqrt), and rounding to odd.
  *
- * In f64 the operation itself is correctly rounded. In the other formats it is done in binary64, and the store rounds again, to f16
- * and bf16 by way of f32. A second rounding is innocuous (Figueroa 1995) unless the first one gives a midpoint b of two numbers of
- * the format that the exact v is not. So let v != b, and x, y be numbers of p bits, times units that are powers of two;
- * b = B w with an odd B < 2^(p+1), w half a unit in the last place at b, w > 2^-(p+1) |b|. Then v is further from b than the first
- * rounding can move it:
- *   x + y  v - b is a multiple of the lowest of the three units. If that is w, it is large. If it is the unit of an operand, and
- *          |v - b| <= d |b|, this operand is below 2^p d |b|, and the other one is within (2^p + 1) d |b| of b; but no number of the
- *          format is nearer to b than w. (2^p + 1) d < 2^-(p+1) for f32 and d = 2^-53, for p <= 11 and d = 2^-24.
+ * In f64 the operation itself is correctly rounded. In the other formats it is done in binary64, and the store rounds again,
+ * to f16 and bf16 by way of f32. A second rounding is innocuous (Figueroa 1995) unless the first one gives a midpoint b of
+ * two numbers of the format that the exact v is not. So let v != b, and x, y be numbers of p bits, times units that are
+ * powers of two; b = B w with an odd B < 2^(p+1), w half a unit in the last place at b, w > 2^-(p+1) |b|. Then v is further
+ * from b than the first rounding can move it:
+ *   x + y  v - b is a multiple of the lowest of the three units. If that is w, it is large. If it is the unit of an operand,
+ *          and |v - b| <= d |b|, this operand is below 2^p d |b|, and the other one is within (2^p + 1) d |b| of b; but no
+ *          number of the format is nearer to b than w. (2^p + 1) d < 2^-(p+1) for f32 and d = 2^-53, for p <= 11 and d =
+ *          2^-24.
  *   x y    has 2p bits: exact, in binary64 for f32, in f32 for the others.
  *   x/y    b y has 2p + 1 bits, so x - b y is at least 2^-(2p+1) |b y| or 2^-p |x|: |v - b| > 2^-(2p+1) (1 - 2^-p) |b|.
  *   sqrt x b^2 has 2p + 2 bits. For f32, |x - b^2| > 2^-50 b^2, |v - b| > 2^-51.1 b. For the others, with 2^k <= b < 2^(k+1),
@@ -59,22 +60,29 @@ RM_FN vm64 vf64_decide_invalid(vm64 outside, vf64 *y) {
   return outside;
 }
 
-/* v is known within rel of itself, 2^-51 <= rel <= 2^-38, where it is a number, and f32 and the 16-bit formats may have it as zero, subnormal or
- * infinite: the lanes whose rounding it decides, put into *y. */
+/* The lanes in which the result is +0. */
+RM_FN vm64 vf64_decide_zero(vm64 zero, vf64 *y) {
+  *y = vf64_select(zero, vf64_set1(0.0), *y);
+  return zero;
+}
+
+/* v is known within rel of itself, 2^-51 <= rel <= 2^-38, where it is a number, and f32 and the 16-bit formats may have it as
+ * zero, subnormal or infinite: the lanes whose rounding it decides, put into *y. */
 RM_FN vm64 vf64_decide_any(vf64 v, double rel, int format, vf64 *y) {
   *y = v;
   return vm64_not(vf64_undecided_any(v, rel, format));
 }
 
-/* The elements of a machine operation whose fast phase gave no finite number: v, the operation in binary64, is their result, but for the bits of a
- * NaN. (It rounds to an infinity as the result does, since the limit is a binary64 number.) */
+/* The elements of a machine operation whose fast phase gave no finite number: v, the operation in binary64, is their result,
+ * but for the bits of a NaN. (It rounds to an infinity as the result does, since the limit is a binary64 number.) */
 RM_FN vm64 vf64_decide_machine(vf64 v, vf64 *y) {
   const vm64 nan = vf64_unord(v, v);
   *y = vf64_select(nan, vf64_nan(), v);
   return vm64_or(nan, vm64_not(nan));
 }
 
-/* Whether one of n elements, at most 4 RM_LANES, is a signalling NaN: above infinity, below the first quiet NaN (fp/round.h). */
+/* Whether one of n elements, at most 4 RM_LANES, is a signalling NaN: above infinity, below the first quiet NaN
+ * (fp/round.h). */
 #define RM_ANY_SIGNALLING(type)                                                                          \
   {                                                                                                      \
     type bits[4 * RM_LANES];                                                                             \
@@ -93,14 +101,14 @@ RM_FN int rm_any_signalling(const void *p, int n, int format) {
   }
 }
 
-/* Spans: RM_SPAN_<f>_<format>, where it is defined, names a function that computes elements i, ... of n, 4 RM_LANES at a time, in
- * binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops before the
- * first that are fewer, and returns where; without RM_B32 also, with nothing stored, before the first that need the fast phase. The definition
- * begins with an extra comma: see map.h. */
+/* Spans: RM_SPAN_<f>_<format>, where it is defined, names a function that computes elements i, ... of n, 4 RM_LANES at a
+ * time, in binary32 throughout (correctly rounded for f32, and RN24(v) on the way to f16 and bf16). It stops before the
+ * first that are fewer, and returns where; without RM_B32 also, with nothing stored, before the first that need the fast
+ * phase. The definition begins with an extra comma: see map.h. */
 #if RM_HAS_VF32
 #if RM_B32
-/* 4 RM_LANES results v of which some are NaN, or infinite in the format, from arguments x: the canonical NaN, and their flags, as in rm_redo
- * (src/elementwise/special.h). */
+/* 4 RM_LANES results v of which some are NaN, or infinite in the format, from arguments x: the canonical NaN, and their
+ * flags, as in rm_redo (src/elementwise/special.h). */
 RM_NOINLINE uint32_t rm_span_exceptions(const vf32 (*x)[2], int arity, float limit, vf32 *v) {
   const vf32 infinity = vf32_from_bits(vi32_set1(0x7f800000)), canonical = vf32_from_bits(vi32_set1(0x7fc00000));
   const vf32 zero = vf32_set1(0.0f);
@@ -165,8 +173,8 @@ RM_FN vf64 vf64_to_odd(vf64 s, vf64 e) {
   return vf64_select(stay, s, vf64_from_bits(vi64_add(b, away)));
 }
 
-/* The same to 16 bits, of a number that is rounded to odd. An f32 number when it is 2^-134 or more; smaller ones are 0 in f16 and
- * bf16, by way of f32 too. So storing it to these formats rounds once. */
+/* The same to 16 bits, of a number that is rounded to odd. An f32 number when it is 2^-134 or more; smaller ones are 0 in f16
+ * and bf16, by way of f32 too. So storing it to these formats rounds once. */
 RM_FN vf64 vf64_to_odd16(vf64 v) {
   const int64_t low = (INT64_C(1) << 37) - 1;
   vi64 b = vf64_bits(v), any = vi64_add(vi64_and(b, vi64_set1(low)), vi64_set1(low)); /* bit 37: something is cut off */

@@ -1,8 +1,8 @@
 /* A function by 32 polynomials in binary32, one for each interval: f(c_j + t) = F + t (G + t c_2) + t^3 (c_3 + t c_4 + ...).
  *
  * F and G have two parts, and G + t c_2 and F + t (...) are kept in two, so that the error is one of the cubic term's, about
- * 2^-23 |t^3 c_3|, and of the rounding of c_2, 2^-25 t^2 |c_2|. tools/piecewise.py makes the tables and adds up the errors of all
- * operations, interval by interval. */
+ * 2^-23 |t^3 c_3|, and of the rounding of c_2, 2^-25 t^2 |c_2|. tools/piecewise.py makes the tables and adds up the errors of
+ * all operations, interval by interval. */
 #pragma once
 
 #include "b32.h"

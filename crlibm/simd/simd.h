@@ -4,10 +4,11 @@
  *
  *   loads and stores   vf64_load vf64_store vf64_set1; from f32/f16/bf16 arrays (exact): vf64_load_f32 vf64_load_f16
  *                      vf64_load_bf16; to them (round to nearest even, 16-bit formats through f32):
- *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vf64_store_differing_f32(p, a, b): vf64_store_f32(p, a),
- *                      and bit k of the result says that lane k of b has another f32 number, by its bits;
+ *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vf64_store_differing_f32(p, a, b): vf64_store_f32(p,
+ *                      a), and bit k of the result says that lane k of b has another f32 number, by its bits;
  *                      vf64_store_between_f32: or an infinite one, or a NaN; vi64_load vi64_store vi64_set1;
- *                      vi64_store_pairs(p, a, b): p[2 j] = a, p[2 j + 1] = b, from the lane whose number in vi64_pair_numbers() is j
+ *                      vi64_store_pairs(p, a, b): p[2 j] = a, p[2 j + 1] = b, from the lane whose number in
+ *                      vi64_pair_numbers() is j
  *   arithmetic         vf64_add sub mul div sqrt min max abs neg, vf64_mad(a,b,c) = ab+c and vf64_nmad = c-ab with one OR two
  *                      roundings (proofs hold for both), vf64_mul_err(a,b,p) = ab-p exactly, for p = RN(ab), when ab = 0
  *                      or 2^-968 <= |ab|, and |a|, |b| < 2^996; for other p as a residual: within 2^-102 |ab| when p is
@@ -15,46 +16,47 @@
  *                      vf64_quotient(a,b,&r) = a/b within 2^-51.9 relatively, for 2^-500 <= |b| <= 2^500, a = 0 or
  *                      |a| <= 2^500 and |a|, |a/b| >= 2^-968; r = 1/b within 2^-27 for a correction,
  *                      vf64_reciprocal(b) = 1/b within 2^-41.9 relatively, for 2^-500 <= |b| <= 2^500,
- *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-1000 <= a <= 2^1000; r = 1/sqrt(a)
- *                      within 2^-27 for a correction, finite for a = 0,
+ *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-1000 <= a <= 2^1000; r =
+ *                      1/sqrt(a) within 2^-27 for a correction, finite for a = 0,
  *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40.6 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN
- *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64 (|v| < 2^51),
- *                      vi64_round_f64 (any, to nearest); vi64_mul_low(a,b) = ab for the low 32 bits of each lane, unsigned;
- *                      vf64_copysign(magnitude, sign)
+ *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64
+ *                      (|v| < 2^51), vi64_round_f64 (any, to nearest); vi64_mul_low(a,b) = ab for the low 32 bits of each
+ *                      lane, unsigned; vf64_copysign(magnitude, sign)
  *   compares           vf64_lt le eq ne unord, vi64_eq, vi64_ltu (unsigned), vi64_disjoint (a & b == 0); masks: vm64_and or
  *                      andnot not none; vm64_bits: lane i in bit i
  *   selection          vf64_select(m,a,b): a where m, else b
  *   tables             vf64_lookup16(t, i), vi64_lookup16(t, i): t[i & 15], t 64-byte aligned
- *                      vu16_lookup(t, x, y): y[k] = t[x[k]] for RM_LOOKUP_LANES elements; t has one element more than is looked up.
- *                      vu16_loads(t, x, y, n, ones): the same by a load for each of n elements, a multiple of RM_LOOKUP_LANES, faster
- *                      where gathers are slow; whether the bits `ones`, not the sign, are all set in one of the results
- *   vf32               where RM_HAS_VF32: 2 RM_LANES values of binary32, for functions that are one operation (simd/machine.h).
- *                      vf32_load_<format>, vf32_store_<format> as above; vf32_add sub mul div sqrt; vf32_fma(a,b,c) = ab+c
- *                      with one rounding, where RM_HAS_FMA; vf32_all_below(a, b, limit): every |a|, |b| < limit.
- *                      vf32_load2_<format>(p, v), vf32_store2_<format>(p, v): 4 RM_LANES elements, two vectors; which lane has which
- *                      element is the backend's own
- *                      Where RM_HAS_FMA_TO_ODD: vf32_fma_to_odd(a,b,c) = ab+c rounded to odd, between x = vf32_to_odd_begin() and
- *                      vf32_to_odd_end(x): nothing else that rounds may be computed there, but stores to f16 and bf16
- *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]], and vf32_loads;
- *                      vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k of the result does not
- *                      say that lane k is infinite or NaN in the format, or that a number within rel |v| could round otherwise;
- *                      rel 2^24 is a power of two or rel is 0, for f16 v (1 -+ rel) rounds, so that the test covers rel - 2^-24 if rel is
- *                      not 0, and for bf16 below 2^-126 that many units of 2^-149 count as within;
- *                      a NaN lane must have 16 low bits that are 0. vf32_to_f16(v) rounds without a test, and bit k of
- *                      vu16_outside(x, inputs) says that x[k] is not one of the inputs, 4 RM_LANES of them
+ *                      vu16_lookup(t, x, y): y[k] = t[x[k]] for RM_LOOKUP_LANES elements; t has one element more than is
+ *                      looked up. vu16_loads(t, x, y, n, ones): the same by a load for each of n elements, a multiple of
+ *                      RM_LOOKUP_LANES, faster where gathers are slow; whether the bits `ones`, not the sign, are all set in
+ *                      one of the results
+ *   vf32               where RM_HAS_VF32: 2 RM_LANES values of binary32, for functions that are one operation
+ *                      (simd/machine.h). vf32_load_<format>, vf32_store_<format> as above; vf32_add sub mul div sqrt;
+ *                      vf32_fma(a,b,c) = ab+c with one rounding, where RM_HAS_FMA; vf32_all_below(a, b, limit): every |a|,
+ *                      |b| < limit. vf32_load2_<format>(p, v), vf32_store2_<format>(p, v): 4 RM_LANES elements, two vectors;
+ *                      which lane has which element is the backend's own
+ *                      Where RM_HAS_FMA_TO_ODD: vf32_fma_to_odd(a,b,c) = ab+c rounded to odd, between x = vf32_to_odd_begin()
+ *                      and vf32_to_odd_end(x): nothing else that rounds may be computed there, but stores to f16 and bf16
+ *   vu16               where RM_HAS_VU16: 2 RM_LANES numbers of 16 bits, vu16_store(p, v); vf32_gather(t, x): t[x[k]], and
+ *                      vf32_loads; vf32_round_f16 and vf32_round_bf16(v, rel, &y): y = v rounded to the format, where bit k
+ *                      of the result does not say that lane k is infinite or NaN in the format, or that a number within rel
+ *                      |v| could round otherwise; rel 2^24 is a power of two or rel is 0, for f16 v (1 -+ rel) rounds, so
+ *                      that the test covers rel - 2^-24 if rel is not 0, and for bf16 below 2^-126 that many units of 2^-149
+ *                      count as within; a NaN lane must have 16 low bits that are 0. vf32_to_f16(v) rounds without a test,
+ *                      and bit k of vu16_outside(x, inputs) says that x[k] is not one of the inputs, 4 RM_LANES of them
  *
  * Where RM_B32 is 1, also
  *
  *   vf32, vi32, vm32   RM_B32_LANES values of binary32, of 32-bit integers, and a lane mask, for a first evaluation that
- *                      leaves what it cannot decide to binary64 (simd/b32.h). RM_B32_FULL is 1 where a look-up or a scaling is
- *                      one instruction: elsewhere functions with many of them are faster in binary64
- *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma = c-ab,
- *                      always with ONE rounding; vf32_scale(a,k) = a 2^floor(k), or NaN when |k| > 252;
+ *                      leaves what it cannot decide to binary64 (simd/b32.h). RM_B32_FULL is 1 where a look-up or a scaling
+ *                      is one instruction: elsewhere functions with many of them are faster in binary64
+ *   vf32_ and vi32_    as above; besides vf32_load_f32 vf32_store_f32, vf32_fma(a,b,c) = ab+c, vf32_fms = ab-c, vf32_fnma =
+ *                      c-ab, always with ONE rounding; vf32_scale(a,k) = a 2^floor(k), or NaN when |k| > 252;
  *                      vf32_mantissa(a) = a 2^k in [0.75, 1.5) for positive normal a; vf32_lookup32(t, i): t[i & 31];
- *                      where RM_B32_FULL is 1, vf32_exponent(a) = floor(log2 |a|), infinite for zeros and infinities; vf32_mantissa1(a) =
- *                      |a| 2^k in [1, 2), vf32_mantissa_or_nan(a) = vf32_mantissa(a) for a >= 0, subnormal too; else NaN;
- *                      vf32_integer: nearest
+ *                      where RM_B32_FULL is 1, vf32_exponent(a) = floor(log2 |a|), infinite for zeros and infinities;
+ *                      vf32_mantissa1(a) = |a| 2^k in [1, 2), vf32_mantissa_or_nan(a) = vf32_mantissa(a) for a >= 0,
+ *                      subnormal too; else NaN; vf32_integer: nearest
  *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
  *                      vf32_rsqrt(a) = 1/sqrt(a) within 2^-21.7 for positive normal a, NaN for zeros, infinities, a < 0;
  *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100
@@ -169,4 +171,10 @@ RM_FN vf64 vf64_fast_two_sum(vf64 a, vf64 b, vf64 *e) {
   vf64 s = vf64_add(a, b);
   *e = vf64_sub(b, vf64_sub(s, a));
   return s;
+}
+/* a - b = d + e, exactly, under the same condition. */
+RM_FN vf64 vf64_fast_two_difference(vf64 a, vf64 b, vf64 *e) {
+  vf64 d = vf64_sub(a, b);
+  *e = vf64_sub(vf64_sub(a, d), b);
+  return d;
 }

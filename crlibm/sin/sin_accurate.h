@@ -8,9 +8,10 @@
 
 /* a = k pi/16 + rh + rl modulo 2 pi, within *err, for finite a >= 2^-27.
  *
- * f = |a 16/pi - k| has 187 bits, is off by 2^53 of their units, 2^-134, and is at least 2^-58.6 (sin_gen.py). Its 106 top bits are fh + fl, cut, so
- * that fl is below 2 u fh, u = 2^-53, and f within 4 u^2 of it. Times pi/16 in two parts: fl times the first rounds by 2 u^2, fh times the second by 0.4,
- * their sum by 2.4, that with what the first product leaves over by 3.4, and pi/16 is within 0.4 u^2: below 12 u^2 of h (proofs/formula). */
+ * f = |a 16/pi - k| has 187 bits, is off by 2^53 of their units, 2^-134, and is at least 2^-58.6 (sin_gen.py). Its 106 top
+ * bits are fh + fl, cut, so that fl is below 2 u fh, u = 2^-53, and f within 4 u^2 of it. Times pi/16 in two parts: fl times
+ * the first rounds by 2 u^2, fh times the second by 0.4, their sum by 2.4, that with what the first product leaves over by
+ * 3.4, and pi/16 is within 0.4 u^2: below 12 u^2 of h (proofs/formula). */
 RM_LONG void rm_sin_reduce_large(double a, int64_t *k, double *rh, double *rl, double *err) {
   uint64_t f[3];
   int negative;

@@ -1,10 +1,10 @@
 /* sin and cos for the 16-bit formats in binary32 (simd/b32.h): x = k pi + r, k a whole number (sin) or half an odd one (cos).
  * sin r = r (1 + r^2 P(r^2)), |r| <= pi/2 (1 + 2^-11): r^3 P would lose the sign of -0.
  *
- * Errors relative to the result, u = 2^-24; an error of r counts r cot r <= 1 times. |2k| < 2^9.4 for |x| < 1024, where bf16 ends
- * here, and 2^15.4 for all of f16:
- *   x - k HI      exact: HI is a multiple of 2^-22, k of 1/2; |x - k HI| < 2. (An x that is no multiple of 2^-23 has k = 0, or k =
- *                 1/2 in cos: then it is rounded by u |r|, but |r| > 1.5, and r cot r is below 1/8.)
+ * Errors relative to the result, u = 2^-24; an error of r counts r cot r <= 1 times. |2k| < 2^9.4 for |x| < 1024, where bf16
+ * ends here, and 2^15.4 for all of f16:
+ *   x - k HI      exact: HI is a multiple of 2^-22, k of 1/2; |x - k HI| < 2. (An x that is no multiple of 2^-23 has k = 0,
+ *                 or k = 1/2 in cos: then it is rounded by u |r|, but |r| > 1.5, and r cot r is below 1/8.)
  *   k LO          the subtraction u
  *   k REST        the subtraction u; |r| >= 2^-16.02 (sin_gen.py), the three parts together are off by 2^-70
  *   r^2 P         P 2^-24.47, or 0.8u; r^2 and Horner 2.2u, and |r^2 P| is below 0.58 of 1 + r^2 P: 1.3u; P's error 0.8u

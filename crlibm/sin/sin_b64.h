@@ -63,14 +63,20 @@ RM_FN void rm_sin_chunks(vf64 a, vf64 y[3]) {
   y[2] = vf64_mul(a, vf64_lookup16(rm_sin_inv_pi_2, g));
 }
 
-RM_FN vf64 rm_sin_eval_large(vf64 x) {
-  const vf64 magic = vf64_set1(0x1.8p52);
+/* |x|/pi less the nearest multiple of magic's last place; *k has the multiple's parity. */
+RM_FN vf64 rm_sin_fraction(vf64 x, vf64 magic, vi64 *k) {
   vf64 y[3];
   rm_sin_chunks(vf64_abs(x), y);
   vf64 z0 = vf64_add(y[0], magic), s = vf64_add(vf64_sub(y[0], vf64_sub(z0, magic)), y[1]);
   vf64 z1 = vf64_add(s, magic), f = vf64_add(vf64_sub(s, vf64_sub(z1, magic)), y[2]);
-  vi64 flip = vi64_sll(vi64_xor(vf64_bits(z0), vf64_bits(z1)), 63);
-  return rm_sin_flip(rm_sin_polynomial(vf64_mul(f, vf64_set1(RM_SIN_PI))), vi64_xor(flip, vf64_bits(x)));
+  *k = vi64_xor(vf64_bits(z0), vf64_bits(z1));
+  return f;
+}
+
+RM_FN vf64 rm_sin_eval_large(vf64 x) {
+  vi64 k;
+  vf64 f = rm_sin_fraction(x, vf64_set1(0x1.8p52), &k);
+  return rm_sin_flip(rm_sin_polynomial(vf64_mul(f, vf64_set1(RM_SIN_PI))), vi64_xor(vi64_sll(k, 63), vf64_bits(x)));
 }
 
 /* The lanes with low < |x| <= high that are decided get the value in `result`. */

@@ -15,7 +15,8 @@
  * Evaluation. Let m = r^4 (C r P + S Q). Where S != 0, |S| >= 0.195 and |C r P| <= 0.1 |S Q|, so |S Q r^4| <= 1.11 |m|.
  *   r^4         three roundings; the sum of C r P and S Q; the product: 5u|m|
  *   S Q         last steps of Q 1.1u, its fit 0.5u, the product 1u, S for S + Sl 1u: 3.6u
- *   C r P       likewise, the product rounding without FMA only, and C r 1u: 4.6u; a tenth of it: together 4.1u|S Q r^4| <= 4.6u|m|
+ *   C r P       likewise, the product rounding without FMA only, and C r 1u: 4.6u; a tenth of it: together 4.1u|S Q r^4| <=
+ *               4.6u|m|
  *   slope       S r^3/6 and C r^4/24 are left out of cos |x|: 4.5u|S Q r^4| <= 5u|m|
  * Sum 14.6u|m|, and no more where S = 0: 4u, 4.6u and 5u. The sum with m and the sum lo + err of Ziv's rounding test add
  * 2u|m|. All else is exact in two parts, low parts at most 2^-52 |hi| and their roundings 2^-104: S = 0 or |S| >= 2 |C rh|,
@@ -40,7 +41,8 @@ RM_FN void rm_sin_reduce_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) {
   *k = vf64_bits(z);
   a = vf64_nmad(kd, vf64_set1(RM_SIN_STEP_1), a);
   vf64 b = vf64_mul(kd, vf64_set1(RM_SIN_STEP_2));
-  vf64 h = vf64_sub(a, b), l = vf64_nmad(kd, vf64_set1(RM_SIN_STEP_3), vf64_sub(vf64_sub(a, h), b));
+  vf64 l, h = vf64_fast_two_difference(a, b, &l);
+  l = vf64_nmad(kd, vf64_set1(RM_SIN_STEP_3), l);
   *rh = vf64_fast_two_sum(h, l, rl);
   *err = vf64_mul(kd, vf64_set1(RM_SIN_DD_ERR_K));
 }
@@ -49,8 +51,8 @@ RM_FN void rm_sin_reduce_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) {
  *   k         16/pi a is off by 2^-12.4: |r| <= pi/32 (1 + 2^-11)
  *   p + pe    k STEP, exact
  *   t         a - p, exact (Sterbenz)
- *   s + se    pe + k STEP_LO, by TwoSum; k STEP_LO is rounded by k 2^-110, and as much is missing in STEP_LO. |s| < ulp(p): |pe|
- *             is at most half of it, k STEP_LO 0.36
+ *   s + se    pe + k STEP_LO, by TwoSum; k STEP_LO is rounded by k 2^-110, and as much is missing in STEP_LO. |s| < ulp(p):
+ *             |pe| is at most half of it, k STEP_LO 0.36
  *   h, l      t - s, by Fast2Sum: t is 0 or at least ulp(p)/2, so its exponent is not below that of s
  * The roundings of low parts are below k 2^-120. */
 RM_FN void rm_sin_reduce_far_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) {
@@ -59,8 +61,8 @@ RM_FN void rm_sin_reduce_far_dd(vf64 a, vi64 *k, vf64 *rh, vf64 *rl, vf64 *err) 
   *k = vf64_bits(z);
   vf64 p = vf64_mul(kd, step), pe = vf64_mul_err(kd, step, p), t = vf64_sub(a, p);
   vf64 se, s = vf64_two_sum(pe, vf64_mul(kd, vf64_set1(RM_SIN_STEP_LO)), &se);
-  vf64 h = vf64_sub(t, s), l = vf64_sub(vf64_sub(vf64_sub(t, h), s), se);
-  *rh = vf64_fast_two_sum(h, l, rl);
+  vf64 l, h = vf64_fast_two_difference(t, s, &l);
+  *rh = vf64_fast_two_sum(h, vf64_sub(l, se), rl);
   *err = vf64_mul(kd, vf64_set1(RM_SIN_DD_ERR_FAR));
 }
 
@@ -101,8 +103,8 @@ RM_FN void rm_sin_sum_dd(const rm_sin_powers *r, vf64 S, vf64 Sl, vf64 C, vf64 C
   vf64 m = vf64_mul(r->r4, vf64_mad(p, r->p, vf64_mul(S, r->q)));
   vf64 slope = vf64_nmad(S, r->rh, vf64_nmad(C, r->h, C));
   vf64 ve, v = vf64_fast_two_sum(S, p, &ve);
-  *hi = vf64_sub(v, q);
-  vf64 he = vf64_sub(vf64_sub(v, *hi), q);
+  vf64 he;
+  *hi = vf64_fast_two_difference(v, q, &he);
   vf64 low = vf64_add(vf64_add(vf64_add(ve, he), vf64_sub(pl, ql)), vf64_nmad(Sl, r->h, Sl));
   *lo = vf64_add(vf64_mad(r->rl, slope, low), m);
   *err = vf64_mad(vf64_abs(*hi), vf64_set1(RM_SIN_DD_ERR), r_err);

@@ -38,10 +38,10 @@ RM_FN rm_sinh_terms rm_sinh_cosh_terms_dd(vf64 x) {
   vf64 s = rm_exp_scale(vi64_sub(k, vi64_set1(16))), w = vf64_mul(s, vf64_lookup16(rm_exp_t_lo, k));
   k = vi64_sub(vi64_set1(-16), k);
   vf64 i = rm_exp_scale(k), v = vf64_mul(i, vf64_lookup16(rm_exp_t_lo, k));
-  t.a = vf64_sub(s, i); /* s >= i: Fast2Sum */
-  t.b = vf64_add(s, i);
-  t.al = vf64_add(vf64_sub(vf64_sub(s, t.a), i), vf64_sub(w, v));
-  t.bl = vf64_add(vf64_add(vf64_sub(s, t.b), i), vf64_add(w, v));
+  t.a = vf64_fast_two_difference(s, i, &t.al); /* s >= i */
+  t.b = vf64_fast_two_sum(s, i, &t.bl);
+  t.al = vf64_add(t.al, vf64_sub(w, v));
+  t.bl = vf64_add(t.bl, vf64_add(w, v));
   vf64 r2 = vf64_mul(t.rh, t.rh), r2e = vf64_mul_err(t.rh, t.rh, r2), r4 = vf64_mul(r2, r2);
   vf64 ps = vf64_mad(r4, vf64_set1(rm_sinh_s64[2]), vf64_mad(r2, vf64_set1(rm_sinh_s64[1]), vf64_set1(rm_sinh_s64[0])));
   vf64 pc = vf64_mad(r4, vf64_set1(rm_sinh_c64[2]), vf64_mad(r2, vf64_set1(rm_sinh_c64[1]), vf64_set1(rm_sinh_c64[0])));

@@ -9,8 +9,8 @@ RM_FN uint64_t rm_sinh_mp_err(int n) { return 2 * rm_exp_mp_err(n) + 1; }
 
 /* v 2^e = |sinh x|, or cosh x when cosh is 1, for 2^-60 <= |x| <= 800. Returns e.
  *
- * f 2^k = e^|x| and g 2^j = e^-|x|, k >= -1 >= j; v = f -+ g 2^(j-k), e = k - 1: both errors, and the cut of g. For tiny x the
- * difference cancels; should it be lost in the error, Ziv's rounding test sees it. */
+ * f 2^k = e^|x| and g 2^j = e^-|x|, k >= -1 >= j; v = f -+ g 2^(j-k), e = k - 1: both errors, and the cut of g. For tiny x
+ * the difference cancels; should it be lost in the error, Ziv's rounding test sees it. */
 RM_FN int rm_sinh_cosh_mp(uint64_t *v, double x, int cosh, int n) {
   uint64_t y[RM_MP_LIMBS], f[RM_MP_LIMBS], g[RM_MP_LIMBS];
   rm_mp_from_double(y, x, 0, n);

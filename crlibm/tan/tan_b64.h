@@ -33,11 +33,7 @@ RM_FN vf64 rm_tan_eval(vf64 x) {
 
 /* The same for f32 numbers 2^18 <= |x| < 2^128: see rm_sin_chunks. */
 RM_FN vf64 rm_tan_eval_large(vf64 x) {
-  const vf64 magic = vf64_set1(0x1.8p51);
-  vf64 y[3];
-  rm_sin_chunks(vf64_abs(x), y);
-  vf64 z0 = vf64_add(y[0], magic), s = vf64_add(vf64_sub(y[0], vf64_sub(z0, magic)), y[1]);
-  vf64 z1 = vf64_add(s, magic), f = vf64_add(vf64_sub(s, vf64_sub(z1, magic)), y[2]);
-  vm64 even = vi64_disjoint(vi64_xor(vf64_bits(z0), vf64_bits(z1)), vi64_set1(1));
-  return rm_tan_reduced(vf64_mul(f, vf64_set1(RM_SIN_PI)), even, vf64_bits(x));
+  vi64 k;
+  vf64 f = rm_sin_fraction(x, vf64_set1(0x1.8p51), &k);
+  return rm_tan_reduced(vf64_mul(f, vf64_set1(RM_SIN_PI)), vi64_disjoint(k, vi64_set1(1)), vf64_bits(x));
 }

@@ -73,8 +73,8 @@ RM_FN uint32_t rm_make_truncated(const rm_random_problem *problem, int64_t from,
     rm_truncated_tail(a.tails[1], h, l, &above, &above_l);
     const vm64 negative = vf64_lt(below, above);
     const vf64 v = vf64_select(negative, below, above), vl = vf64_select(negative, below_l, above_l);
-    const vf64 rough = vf64_sub(one, v), rest = vf64_sub(vf64_sub(vf64_sub(one, rough), v), vl);
-    vf64 ul, u = vf64_fast_two_sum(rough, rest, &ul);
+    vf64 rest, rough = vf64_fast_two_difference(one, v, &rest);
+    vf64 ul, u = vf64_fast_two_sum(rough, vf64_sub(rest, vl), &ul);
     const vf64 sign = vf64_select(negative, vf64_set1(-1.0), one);
     vm64 mask = vf64_lt(v, vf64_set1(RM_TRUNCATED_V));
     if (fmt == RM_F64) mask = vm64_or(mask, vf64_lt(u, vf64_set1(RM_TRUNCATED_U)));
