@@ -1,5 +1,6 @@
-/* The vocabulary of crlibm/simd for any number of lanes, but for its arithmetic: what moves, compares and selects, and integers. A proof includes
- * it and says what its values are: VALUES(name, e) defines an operation of two values by one of x and y, ONE(name, e) one of x. */
+/* The vocabulary of crlibm/simd for any number of lanes, but for its arithmetic: what moves, compares and selects, and
+ * integers. A proof includes it and says what its values are: VALUES(name, e) defines an operation of two values by one of x
+ * and y, ONE(name, e) one of x. */
 #ifndef RM_PROOF_LANES_H
 #define RM_PROOF_LANES_H
 

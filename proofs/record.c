@@ -1,5 +1,5 @@
-/* Prints the expression graph of the kernel named by the argument: kernels.def says which there are. The headers of the functions
- * are included from the command line (proofs/graph.py), after record.h. */
+/* Prints the expression graph of the kernel named by the argument: kernels.def says which there are. The headers of the
+ * functions are included from the command line (proofs/graph.py), after record.h. */
 #include <string.h>
 
 static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); }
@@ -191,7 +191,8 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);   \
   }
 
-/* log by itself, the argument's second part being whatever the analysis chooses: far from 1, and near it, where the table gives 1. */
+/* log by itself, the argument's second part being whatever the analysis chooses: far from 1, and near it, where the table
+ * gives 1. */
 #define RM_PROOF_DD_LOG_SUM(name)                              \
   if (!strcmp(argv[1], #name "_sum_dd")) {                     \
     vf64 x = vf64_input("x"), low = {rec("low")}, hi, lo, err; \

@@ -1,8 +1,10 @@
-/* The vocabulary of crlibm/simd for which a value is the number of a node: a kernel compiled over it prints its expression graph.
+/* The vocabulary of crlibm/simd for which a value is the number of a node: a kernel compiled over it prints its expression
+ * graph.
  *
- * A line an operation, "<number> <operation> <arguments>", an argument being #<number> of a node or a literal; tables are written
- * out where they are looked up. The kernels are compiled as they are: this header is included first, and keeps
- * crlibm/simd/scalar.h out. A branch on data would follow one side only, so what ends a branch (vm64_none, vm64_bits) stops. */
+ * A line an operation, "<number> <operation> <arguments>", an argument being #<number> of a node or a literal; tables are
+ * written out where they are looked up. The kernels are compiled as they are: this header is included first, and keeps
+ * crlibm/simd/scalar.h out. A branch on data would follow one side only, so what ends a branch (vm64_none, vm64_bits)
+ * stops. */
 #ifndef RM_PROOFS_RECORD_H
 #define RM_PROOFS_RECORD_H
 
@@ -136,8 +138,8 @@ RM_FN void vf64_store_f32(float *p, vf64 v) {
   rec_stop("a store");
 }
 
-/* exp in double-double is proved by itself (exp_sum_dd). In kernels that are proved with its bound, rec_exp_known, a call is a value
- * and its two parts: composed.py. */
+/* exp in double-double is proved by itself (exp_sum_dd). In kernels that are proved with its bound, rec_exp_known, a call is
+ * a value and its two parts: composed.py. */
 #include "crlibm/exp/exp_dd.h"
 
 static int rec_exp_known = 0;
@@ -154,7 +156,8 @@ RM_FN void rec_exp_sum_dd(vf64 x, vf64 xl, vf64 *hi, vf64 *lo, vf64 *err) {
 }
 #define rm_exp_sum_dd rec_exp_sum_dd
 
-/* Powers of two that a kernel multiplies by: where rec_scale_known, an operation with the 16 of which one is taken (scaled.py). */
+/* Powers of two that a kernel multiplies by: where rec_scale_known, an operation with the 16 of which one is taken
+ * (scaled.py). */
 static int rec_scale_known = 0;
 
 RM_FN vf64 rec_exp_scale(vi64 k) {
@@ -171,9 +174,10 @@ RM_FN vf64 rec_exp_scale(vi64 k) {
 }
 #define rm_exp_scale rec_exp_scale
 
-/* log in double-double is proved by itself too (log_sum_dd, log1p_near_dd). In kernels that are proved with its bound, rec_log_known, a call of
- * rm_log_near_dd is a value, its parts and their bound: logs.py. rm_log1p_dd_of calls it in the header that defines it: there the name begins
- * another function where the first word in its parentheses is vf64, the definition's type, and a call where it is an argument. */
+/* log in double-double is proved by itself too (log_sum_dd, log1p_near_dd). In kernels that are proved with its bound,
+ * rec_log_known, a call of rm_log_near_dd is a value, its parts and their bound: logs.py. rm_log1p_dd_of calls it in the
+ * header that defines it: there the name begins another function where the first word in its parentheses is vf64, the
+ * definition's type, and a call where it is an argument. */
 RM_FN void rec_log_near_dd(vf64 xh, vf64 xl, vf64 uh, vf64 ul, vf64 *hi, vf64 *lo, vf64 *err);
 #define rm_log_near_dd(first, ...) REC_LOG_##first, __VA_ARGS__)
 #define REC_LOG_vf64 rec_log_in_full_dd(vf64

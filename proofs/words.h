@@ -1,5 +1,5 @@
-/* The intrinsics of which avx512.h makes its words of a quotient or a root, as operations that are recorded. words.py writes the file that
- * includes this one, with the words' own source from avx512.h in between, and main. */
+/* The intrinsics of which avx512.h makes its words of a quotient or a root, as operations that are recorded. words.py writes
+ * the file that includes this one, with the words' own source from avx512.h in between, and main. */
 #include "record.h"
 
 #undef RM_FN

@@ -1,6 +1,6 @@
 /* acos in double-double, for the fast phase of f64 and the accurate phase of every format: the angle of (x, sqrt(1 - x^2)),
- * by asin's root and atan's core, whose bounds hold here too. For x < 0 it is pi minus the angle of (|x|, sqrt(1 - x^2)). Where
- * products with |x| < 2^-968 have inexact errors, these are below 2^-1070, and the result is near pi/2. */
+ * by asin's root and atan's core, whose bounds hold here too. For x < 0 it is pi minus the angle of (|x|, sqrt(1 - x^2)).
+ * Where products with |x| < 2^-968 have inexact errors, these are below 2^-1070, and the result is near pi/2. */
 #pragma once
 
 #include "../asin/asin_dd.h"

@@ -2,8 +2,8 @@
  *
  * a = |x| < 2^-5: a + a z P(z), z = a^2; P 2^-37.04 z <= 2^-47 relatively, roundings of parts below 2^-12 and the sum: below
  * 2^-46. Else log(a + sqrt(a^2 + 1)). a^2 is exact (a has at most 24 bits); a^2 + 1 and a + sqrt round, the root is within
- * 2^-51.9, together below 2^-51.1; r of the logarithm rounds by 2^-53 without FMA, since its argument has 53 bits. The logarithm is
- * at least 2^-5.01: 2^-45.7 relatively, beside the 2^-41.8 derived in log_b64.h. */
+ * 2^-51.9, together below 2^-51.1; r of the logarithm rounds by 2^-53 without FMA, since its argument has 53 bits. The
+ * logarithm is at least 2^-5.01: 2^-45.7 relatively, beside the 2^-41.8 derived in log_b64.h. */
 #pragma once
 
 #include "../log/log_b64.h"

@@ -31,8 +31,9 @@ RM_COLD uint64_t rm_atan_direction_accurate(double y, double x, int format, int 
     if (d <= -56 && !left) return rm_atan_round_quotient(negative, ma, mb, d, format, mode, flags);
   }
 #if !defined(RM_CFG_NO_DD)
-  /* Double-double; a control build leaves it out. Beyond 2^120 either way the quotient is taken as one near that: both angles are within 2^-118 of
-   * the axis, for which err has room: it is 2^-70 near pi/2, and 2^-100 near pi, of which 2^-107 is used (rm_atan_left_dd). */
+  /* Double-double; a control build leaves it out. Beyond 2^120 either way the quotient is taken as one near that: both angles
+   * are within 2^-118 of the axis, for which err has room: it is 2^-70 near pi/2, and 2^-100 near pi, of which 2^-107 is used
+   * (rm_atan_left_dd). */
   const int near = d > 120 ? 120 : d < -120 ? -120 : d;
   double hi, lo, err;
   int undecided;

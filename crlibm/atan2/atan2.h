@@ -19,9 +19,9 @@ RM_FN vm64 rm_atan2_special(vf64 y, vf64 x, int format) {
   return vm64_or(vm64_not(inside), small);
 }
 
-/* Lanes with a known result, put into *r: y = +-0 with a number, and an infinity with a number. The angle of (|x|, |y|) is then 0, pi/4 or pi/2, and
- * the result is that, or pi less that, with the sign of y. None of the rounded angles is a tie of a smaller format, so that it rounds as the
- * angle does (tests/elementwise/test_several.py has all of them). */
+/* Lanes with a known result, put into *r: y = +-0 with a number, and an infinity with a number. The angle of (|x|, |y|) is
+ * then 0, pi/4 or pi/2, and the result is that, or pi less that, with the sign of y. None of the rounded angles is a tie of a
+ * smaller format, so that it rounds as the angle does (tests/elementwise/test_several.py has all of them). */
 RM_FN vm64 rm_atan2_decided(vf64 y, vf64 x, int format, vf64 *r) {
   (void)format;
   const vf64 zero = vf64_set1(0.0);

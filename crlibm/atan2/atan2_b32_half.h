@@ -1,14 +1,15 @@
-/* atan2 for the 16-bit formats in binary32 (simd/b32.h). Of a = |y|, b = |x|, the smaller over the larger is tan of an angle in [0,
- * pi/4]. q is that quotient, or, from tan(pi/8) on, (small - large)/(a + b), the tangent of the angle less pi/4: |q| <= tan(pi/8) (1 +
- * 2^-20). The result is c pi/4 +- atan q, c an integer from 0 to 4, with y's sign.
+/* atan2 for the 16-bit formats in binary32 (simd/b32.h). Of a = |y|, b = |x|, the smaller over the larger is tan of an angle
+ * in [0, pi/4]. q is that quotient, or, from tan(pi/8) on, (small - large)/(a + b), the tangent of the angle less pi/4: |q|
+ * <= tan(pi/8) (1 + 2^-20). The result is c pi/4 +- atan q, c an integer from 0 to 4, with y's sign.
  *
- * Errors relative to the result, u = 2^-24. small - large and a + b are exact: the numbers have 11 bits, and the exponents of the two
- * differ by 2 at most. t = q + (q s) P(s), s = q^2: the quotient u, P within 2^-24 of the whole, the roundings of s, of the product and
- * of Horner's steps count where |s P| < 0.06: 4u 0.06, and the last u: 3.3u |t|. With c = 0 that is all. With c >= 1 the result is at
- * least pi/8 >= |t|: the sum with c LO rounds by u |t|, the last step by u; HI + LO are off by 2^-49. Sum below 5.4u < 2^-21.
+ * Errors relative to the result, u = 2^-24. small - large and a + b are exact: the numbers have 11 bits, and the exponents of
+ * the two differ by 2 at most. t = q + (q s) P(s), s = q^2: the quotient u, P within 2^-24 of the whole, the roundings of s,
+ * of the product and of Horner's steps count where |s P| < 0.06: 4u 0.06, and the last u: 3.3u |t|. With c = 0 that is all.
+ * With c >= 1 the result is at least pi/8 >= |t|: the sum with c LO rounds by u |t|, the last step by u; HI + LO are off by
+ * 2^-49. Sum below 5.4u < 2^-21.
  *
- * For NaN, two zeros and two infinities q is NaN. In bf16 a + b can overflow: then the result is NaN. A subnormal q is off by half a
- * unit, t by one. */
+ * For NaN, two zeros and two infinities q is NaN. In bf16 a + b can overflow: then the result is NaN. A subnormal q is off by
+ * half a unit, t by one. */
 #pragma once
 
 #include "../atan/atan_tables.h"

@@ -1,5 +1,5 @@
-/* The accurate phase of cbrt: any argument, format and rounding mode. It tries double-double, then takes an integer root with its
- * remainder. */
+/* The accurate phase of cbrt: any argument, format and rounding mode. It tries double-double, then takes an integer root with
+ * its remainder. */
 #pragma once
 
 #include "../fp/exact.h"

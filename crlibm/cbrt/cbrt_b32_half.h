@@ -1,7 +1,8 @@
-/* cbrt for the 16-bit formats in binary32 (simd/b32.h): |x| = 2^k m, m in [1, 2), k = 3n + j, |j| <= 1: 2^n 2^(j/3) P(m - 3/2).
+/* cbrt for the 16-bit formats in binary32 (simd/b32.h): |x| = 2^k m, m in [1, 2), k = 3n + j, |j| <= 1: 2^n 2^(j/3) P(m -
+ * 3/2).
  *
- * Errors relative to the result, u = 2^-24: P 2^-21.1 (cbrt_gen.py), its last step u, the other steps 2^-2 u; the table u, the
- * product u. Sum below 10.8u < 2^-20.5. The results of zeros, infinities and NaN are NaN. */
+ * Errors relative to the result, u = 2^-24: P 2^-21.1 (cbrt_gen.py), its last step u, the other steps 2^-2 u; the table u,
+ * the product u. Sum below 10.8u < 2^-20.5. The results of zeros, infinities and NaN are NaN. */
 #pragma once
 
 #include "../simd/b32.h"

@@ -1,11 +1,11 @@
 /* cbrt for f32 and the 16-bit formats, evaluated in binary64.
  *
- * |x| = 2^(3a) m, k = 16 a + j the integer nearest to 16/3 of the logarithm that the bits of |x| are (linear between powers of
- * two), c_j ~ 1/m and t_j = c_j^(-1/3) by table, r = m c_j - 1, |r| <= 0.0864: cbrt |x| = 2^a t_j P(r).
+ * |x| = 2^(3a) m, k = 16 a + j the integer nearest to 16/3 of the logarithm that the bits of |x| are (linear between powers
+ * of two), c_j ~ 1/m and t_j = c_j^(-1/3) by table, r = m c_j - 1, |r| <= 0.0864: cbrt |x| = 2^a t_j P(r).
  *
- * Relative error: P 2^-45.94, over (1+r)^(1/3) >= 0.9703: 2^-45.89; the roundings of r (2^-53 without FMA; exact for the formats
- * served here), of the Estrin steps, of t_j and of the product below 2^-50. Sum below 2^-45.8 < RM_CBRT_B64_ERR. x = 0 counts as
- * 2^-1023: the result, near 2^-341, is stored as 0 in every format served here. */
+ * Relative error: P 2^-45.94, over (1+r)^(1/3) >= 0.9703: 2^-45.89; the roundings of r (2^-53 without FMA; exact for the
+ * formats served here), of the Estrin steps, of t_j and of the product below 2^-50. Sum below 2^-45.8 < RM_CBRT_B64_ERR. x =
+ * 0 counts as 2^-1023: the result, near 2^-341, is stored as 0 in every format served here. */
 #pragma once
 
 #include "../simd/undecided.h"

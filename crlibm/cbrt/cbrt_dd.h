@@ -1,6 +1,7 @@
 /* cbrt in double-double, for f64.
  *
- * u = cbrt m (1 + d), |d| < 2^-45.8, from cbrt_b64.h; one Newton step with an exact cube: cbrt m = u + (m - u^3)/(3u^2) (1 + d').
+ * u = cbrt m (1 + d), |d| < 2^-45.8, from cbrt_b64.h; one Newton step with an exact cube: cbrt m = u + (m - u^3)/(3u^2) (1 +
+ * d').
  *   u^2 = p + pe, p u = q + qe   exact (all numbers are between 1/2 and 8)
  *   m - q                        exact: q is within 2^-44 of m
  *   - qe - pe u                  three roundings of numbers below 2^-44 m: 2^-96

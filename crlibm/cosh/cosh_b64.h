@@ -1,7 +1,8 @@
 /* cosh for f32 and the 16-bit formats, evaluated in binary64: (b cosh r + a sinh r)/2 with the terms of sinh_b64.h.
  *
  * Relative error for |x| <= 90, |a| < b, |b sinh r| < 2^-5 b cosh r: cosh r 2^-45.65; sinh r 2^-48.4; s, 1/s 2^-53; r, whose
- * error counts tanh x < 1 times, 2^-45.7; a, b, products, the final operation 2^-50.5. Sum below 2^-44.5 < RM_COSH_B64_ERR. */
+ * error counts tanh x < 1 times, 2^-45.7; a, b, products, the final operation 2^-50.5. Sum below 2^-44.5 <
+ * RM_COSH_B64_ERR. */
 #pragma once
 
 #include "../sinh/sinh_b64.h"

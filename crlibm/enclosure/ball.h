@@ -1,8 +1,8 @@
 /* Numbers of any width with a bound of their error: the last tier of composite operators.
  *
  * A number rm_ball stands for every real within err units of (-1)^negative M 2^e; M has `length` limbs of 64 bits, the least
- * significant first, the last not 0 (length 0: M = 0); a unit is 2^e. err = 0 says that the number is exact, an infinite err that
- * nothing is known. n <= RM_BALL_LIMBS is the precision: an operation keeps at most as many limbs as the larger n of its
+ * significant first, the last not 0 (length 0: M = 0); a unit is 2^e. err = 0 says that the number is exact, an infinite err
+ * that nothing is known. n <= RM_BALL_LIMBS is the precision: an operation keeps at most as many limbs as the larger n of its
  * operands, and what it cuts off is less than one unit. What fits stays exact. err is below 2^65, and at least 2^-64 when it
  * is not 0: digits far below the error are dropped, so that inexact numbers are as long as what is known of them.
  *
@@ -10,7 +10,8 @@
  * what it stands for.
  *
  * The operations are those of dd_ball.h. Formulas are evaluated with n growing until the result rounds one way; where the
- * caller knows how near a result may be to a boundary of rounding without being one, rm_ball_round_separated decides the rest. */
+ * caller knows how near a result may be to a boundary of rounding without being one, rm_ball_round_separated decides the
+ * rest. */
 #pragma once
 
 #include "../exp/exp_mp.h"
@@ -53,7 +54,8 @@ RM_FN void rm_ball_unknown(rm_ball *r, int n) {
   r->err = rm_ball_infinity();
 }
 
-/* r = (-1)^negative t 2^e within err, in units of 2^e: at most n limbs of it, and none that the error covers. t is not in r. */
+/* r = (-1)^negative t 2^e within err, in units of 2^e: at most n limbs of it, and none that the error covers. t is not in
+ * r. */
 RM_COLD void rm_ball_store(rm_ball *r, int negative, const uint64_t *t, int length, int64_t e, double err, int n) {
   if (n > RM_BALL_LIMBS) n = RM_BALL_LIMBS;
   if (!(err < 0x1p400) || e > RM_BALL_EXPONENT || e < -RM_BALL_EXPONENT) {
@@ -309,7 +311,8 @@ RM_COLD int rm_ball_compare(const rm_ball *a, const rm_ball *b) {
   return rm_ball_sign(&d);
 }
 
-/* a^k; a^0 = 1. Where repeated squares come near to the end of the range of exponents, a^k lies between 0 and such a square. */
+/* a^k; a^0 = 1. Where repeated squares come near to the end of the range of exponents, a^k lies between 0 and such a
+ * square. */
 RM_COLD void rm_ball_pow(rm_ball *r, const rm_ball *a, uint64_t k) {
   const uint64_t none = 0;
   rm_ball base;

@@ -1,9 +1,10 @@
-/* exp, expm1, log and log1p of the numbers of ball.h: up to RM_BALL_MP limbs by the evaluations of exp_mp.h and log_mp.h, beyond
- * by series, which also serve near 0. At RM_BALL_LIMBS their results lose at most eight limbs to the doublings of the argument. */
+/* exp, expm1, log and log1p of the numbers of ball.h: up to RM_BALL_MP limbs by the evaluations of exp_mp.h and log_mp.h,
+ * beyond by series, which also serve near 0. At RM_BALL_LIMBS their results lose at most eight limbs to the doublings of the
+ * argument. */
 #pragma once
 
-/* The limbs of an evaluation by mp.h: one more than n, for what their errors take (below 2^27 units). Numbers of more than RM_BALL_MP
- * limbs would get fewer than they have. */
+/* The limbs of an evaluation by mp.h: one more than n, for what their errors take (below 2^27 units). Numbers of more than
+ * RM_BALL_MP limbs would get fewer than they have. */
 enum { RM_BALL_MP = RM_MP_MAX - 1 };
 RM_FN int rm_ball_mp_limbs(int n) { return n < RM_BALL_MP ? n + 1 : RM_MP_MAX; }
 
@@ -55,10 +56,10 @@ RM_FN int rm_ball_is_long(const rm_ball *a) {
   return a->n > RM_BALL_MP && (a->err == 0.0 || a->e + rm_ball_exponent(a->err) < -64 * RM_BALL_MP);
 }
 
-/* e^a, or e^a - 1, for a != 0 below 2^40 of any number of limbs. With m the middle of a, E = e^x - 1 for x = m 2^-h below 2^-s, then
- * h times 1 + E or E is that of the double argument: (1 + E)^2, or E (2 + E), which cancels nothing. A doubling at most doubles
- * the relative error, to its own unit: h bits, for which there are more limbs where they are to be had. The error d of a changes
- * e^m by a factor within d (1 + d). */
+/* e^a, or e^a - 1, for a != 0 below 2^40 of any number of limbs. With m the middle of a, E = e^x - 1 for x = m 2^-h below
+ * 2^-s, then h times 1 + E or E is that of the double argument: (1 + E)^2, or E (2 + E), which cancels nothing. A doubling at
+ * most doubles the relative error, to its own unit: h bits, for which there are more limbs where they are to be had. The
+ * error d of a changes e^m by a factor within d (1 + d). */
 RM_COLD void rm_ball_exp_doubled(rm_ball *r, const rm_ball *a, int less_one) {
   rm_ball x, t, off;
   const uint64_t none = 0;
@@ -141,8 +142,8 @@ RM_COLD void rm_ball_exp(rm_ball *r, const rm_ball *a) {
   rm_ball_unknown(r, n);
 }
 
-/* log a: A 2^e with A in [1/2, 1) in as many limbs as its error leaves a meaning, up to those of mp.h. Beyond, with y the middle of
- * this, log a = y + log(1 + t), t = a e^-y - 1, and the series is short. Unknown unless a > 0. */
+/* log a: A 2^e with A in [1/2, 1) in as many limbs as its error leaves a meaning, up to those of mp.h. Beyond, with y the
+ * middle of this, log a = y + log(1 + t), t = a e^-y - 1, and the series is short. Unknown unless a > 0. */
 RM_COLD void rm_ball_log(rm_ball *r, const rm_ball *a) {
   const int n = a->n;
   uint64_t v[RM_MP_LIMBS], err;

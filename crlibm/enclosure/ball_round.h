@@ -60,14 +60,15 @@ RM_COLD int rm_ball_round(const rm_ball *a, int format, int mode, uint32_t *flag
   return 1;
 }
 
-/* The same for a value of which the caller has proved that it is a boundary of rounding or at least 2^separation away from every one:
- * then an interval that is narrower, and holds a boundary, stands for that boundary. Boundaries are 0 and, to nearest, the midpoints of
- * numbers, else the numbers themselves. Returns 0, with nothing in *bits or *flags to use, where the interval is wider or holds
- * more than one: the value is undecided, and the caller has to go on or to say so.
+/* The same for a value of which the caller has proved that it is a boundary of rounding or at least 2^separation away from
+ * every one: then an interval that is narrower, and holds a boundary, stands for that boundary. Boundaries are 0 and, to
+ * nearest, the midpoints of numbers, else the numbers themselves. Returns 0, with nothing in *bits or *flags to use, where
+ * the interval is wider or holds more than one: the value is undecided, and the caller has to go on or to say so.
  *
- * Intervals are closed: the value may be an end, and so may the boundary. With err below 2^k the ends that are rounded are at most 2^k units
- * from the middle, and the value less than that: so value and boundary are less than 2^(k + 1) units apart, which must be no more than
- * 2^separation. A boundary at an end that rounds to the side of the interval changes nothing, since all that the ball may be rounds alike then. */
+ * Intervals are closed: the value may be an end, and so may the boundary. With err below 2^k the ends that are rounded are at
+ * most 2^k units from the middle, and the value less than that: so value and boundary are less than 2^(k + 1) units apart,
+ * which must be no more than 2^separation. A boundary at an end that rounds to the side of the interval changes nothing,
+ * since all that the ball may be rounds alike then. */
 RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, int mode, uint32_t *flags,
                                     uint64_t *bits) {
   rm_ball_ends ends;

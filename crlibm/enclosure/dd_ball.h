@@ -1,10 +1,10 @@
 /* Double-double numbers with a running bound of their error: the first tier of the accurate phase of composite operators.
  *
- * A number rm_dd_ball stands for every real within err of hi + lo, |lo| <= 2^-53 |hi|; err = 0 says that it is exactly hi + lo,
- * and an infinite err that nothing is known. |hi| < 2^990 when err is finite, so that products by FMA and by splitting are
- * exact. The same operations exist for rm_ball (ball.h), under names that differ in one word: a formula written over RM_NUM_
- * (numbers.h) is compiled for both. Results may be operands. The parameter n, limbs, is there for that; nothing here uses
- * it.
+ * A number rm_dd_ball stands for every real within err of hi + lo, |lo| <= 2^-53 |hi|; err = 0 says that it is exactly hi +
+ * lo, and an infinite err that nothing is known. |hi| < 2^990 when err is finite, so that products by FMA and by splitting
+ * are exact. The same operations exist for rm_ball (ball.h), under names that differ in one word: a formula written over
+ * RM_NUM_ (numbers.h) is compiled for both. Results may be operands. The parameter n, limbs, is there for that; nothing here
+ * uses it.
  *
  * How errors are bounded, u = 2^-53. A sum or product that is rounded to c is off by at most u |c|, a product by at most
  * 2^-1075 more when it underflows. Each operation adds up these terms from computed numbers, and rm_dd_ball_up makes the sum
@@ -40,7 +40,8 @@ RM_FN double rm_dd_ball_infinity(void) { return rm_from_bits64(UINT64_C(0x7ff000
 /* More than the sum of which e is the rounded value. */
 RM_FN double rm_dd_ball_up(double e) { return e * (1.0 + 0x1p-45) + 0x1p-1060; }
 
-/* r = h + l, of which err is the bound when inexact, else 0. Numbers out of range, and bounds that are NaN, become unknown. */
+/* r = h + l, of which err is the bound when inexact, else 0. Numbers out of range, and bounds that are NaN, become
+ * unknown. */
 RM_FN void rm_dd_ball_finish(rm_dd_ball *r, double h, double l, int inexact, double err) {
   r->hi = rm_two_sum(h, l, &r->lo);
   r->err = inexact ? rm_dd_ball_up(err) : 0.0;
@@ -187,7 +188,8 @@ RM_COLD void rm_dd_ball_pow(rm_dd_ball *r, const rm_dd_ball *a, uint64_t k) {
   }
 }
 
-/* e^a. An argument d off changes it by a factor within d (1 + d), d < 1/16. Below -670 nothing is left but 0 < e^a < 2^-966. */
+/* e^a. An argument d off changes it by a factor within d (1 + d), d < 1/16. Below -670 nothing is left but 0 < e^a <
+ * 2^-966. */
 RM_COLD void rm_dd_ball_exp(rm_dd_ball *r, const rm_dd_ball *a) {
   const double d = a->err;
   double h, l, e;

@@ -1,6 +1,6 @@
-/* RM_BIG(type, name, count) declares an array that is too large for the stack of a device's thread. The driver sets aside a stack of
- * the deepest kernel for every thread that the whole device can hold; so there such arrays lie in memory that the kernel was given,
- * a second stack for each of its few threads. On the host it is an ordinary array. */
+/* RM_BIG(type, name, count) declares an array that is too large for the stack of a device's thread. The driver sets aside a
+ * stack of the deepest kernel for every thread that the whole device can hold; so there such arrays lie in memory that the
+ * kernel was given, a second stack for each of its few threads. On the host it is an ordinary array. */
 #pragma once
 
 #include "../config.h"

@@ -14,8 +14,8 @@ RM_COLD uint64_t rm_erf_accurate(double x, int format, int mode, uint32_t *flags
   if (size >= 5.9375) return rm_round_beside(negative ? -1.0 : 1.0, 0, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
-  /* Double-double; a control build leaves it out. erf is 2/sqrt(pi) x (1 - x^2/3 + ...): of an |x| below 2^-960 it is 2^k times that of an
-   * argument near 2^-548, but for 2^-1094 of it, which the bound of rm_erf_dd has room for. */
+  /* Double-double; a control build leaves it out. erf is 2/sqrt(pi) x (1 - x^2/3 + ...): of an |x| below 2^-960 it is 2^k
+   * times that of an argument near 2^-548, but for 2^-1094 of it, which the bound of rm_erf_dd has room for. */
   double hi, lo, err, scaled = size;
   int undecided, e, k = 0;
   if (rm_erf_special(x, RM_F64)) {

@@ -1,6 +1,6 @@
-/* erf in binary32 (simd/b32.h), by piecewise polynomials (simd/piecewise.h) around the multiples of 1/8, |t| <= 1/16. |x| is cut
- * to 3.93: beyond 3.92, 1 - erf x < 2^-25 and the result is 1. tools/piecewise.py bounds the errors. t is exact: |x| and its centre
- * are within a factor of two of each other, or the centre is 0. */
+/* erf in binary32 (simd/b32.h), by piecewise polynomials (simd/piecewise.h) around the multiples of 1/8, |t| <= 1/16. |x| is
+ * cut to 3.93: beyond 3.92, 1 - erf x < 2^-25 and the result is 1. tools/piecewise.py bounds the errors. t is exact: |x| and
+ * its centre are within a factor of two of each other, or the centre is 0. */
 #pragma once
 
 #include "../simd/piecewise.h"

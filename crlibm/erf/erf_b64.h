@@ -1,13 +1,13 @@
-/* erf for f32 and the 16-bit formats, evaluated in binary64: one polynomial, no table, for the instruction sets on which looking
- * coefficients up takes longer than all of it.
+/* erf for f32 and the 16-bit formats, evaluated in binary64: one polynomial, no table, for the instruction sets on which
+ * looking coefficients up takes longer than all of it.
  *
- * erf x = x (C1 + u q(u - 31/4)), C1 = RN(2/sqrt(pi)), u = x^2, q of degree 20, a minimax fit of erf(x)/x relatively. |x| is cut
- * to 2015/512, where 1 - erf < 2^-25.19: beyond it every f32 or 16-bit result is +-1. u < 31/2 is exact, x having 24 bits. For
- * u < 2^-54 the value is RN(x C1): what erf.h says of subnormal results stands on it.
+ * erf x = x (C1 + u q(u - 31/4)), C1 = RN(2/sqrt(pi)), u = x^2, q of degree 20, a minimax fit of erf(x)/x relatively. |x| is
+ * cut to 2015/512, where 1 - erf < 2^-25.19: beyond it every f32 or 16-bit result is +-1. u < 31/2 is exact, x having 24
+ * bits. For u < 2^-54 the value is RN(x C1): what erf.h says of subnormal results stands on it.
  *
- * Errors relative to erf(x)/x >= 0.2539: q 2^-39.16; its roundings 2^-45.4, without FMA twice that (erf_gen.py: term n of q passes
- * five operations, and its power n roundings); u - 31/4, off by 2^-51, |q'| < 0.12: 2^-51 0.12 u / 0.2539 < 2^-48; C1, the last
- * sum and product 2^-50. Sum below 2^-39.1 < RM_ERF_B64_ERR. */
+ * Errors relative to erf(x)/x >= 0.2539: q 2^-39.16; its roundings 2^-45.4, without FMA twice that (erf_gen.py: term n of q
+ * passes five operations, and its power n roundings); u - 31/4, off by 2^-51, |q'| < 0.12: 2^-51 0.12 u / 0.2539 < 2^-48; C1,
+ * the last sum and product 2^-50. Sum below 2^-39.1 < RM_ERF_B64_ERR. */
 #pragma once
 
 #include "../simd/undecided.h"

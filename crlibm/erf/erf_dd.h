@@ -3,8 +3,8 @@
  * |x|, cut to 6, = c_j + t with c_j = j 25/64 the nearest multiple, |t| <= 25/128, exactly. erf |x| = sum_{n<5} c_n t^n + v,
  * v = t^5 P_j(t), P_j of degree 13; c_0 .. c_4 in two parts, Horner's steps in double-double. With u = 2^-53:
  *   v         five roundings on the way: 6u|v|, and the fit: 2^-69.9 (j > 0), 2^-67.2 |t| (j = 0), each scaled by (t/h)^5
- *   steps     Fast2Sum is exact when |c_n| >= |t (c_(n+1) + ...)| or c_n = 0; where neither holds (c_j >= 3.5, n = 1) it is off
- *             by less than 2^-69 of the result. erf_gen.py checks every j and n.
+ *   steps     Fast2Sum is exact when |c_n| >= |t (c_(n+1) + ...)| or c_n = 0; where neither holds (c_j >= 3.5, n = 1) it is
+ *             off by less than 2^-69 of the result. erf_gen.py checks every j and n.
  *   low parts roundings of parts below 2^-52 |c_n t^n|: 2^-104
  * The fit relative to erf |x|: for j > 0, erf |x| >= 0.217, 2^-67.7; for j = 0, erf |x| >= 1.11 |t|, 2^-67.3. Error below
  * 8u|v| + 2^-67 |hi|; 8u = 2^-50 covers the rounding of lo + err as well. */

@@ -1,6 +1,7 @@
 /* The accurate phase of erf_backward: any arguments, format and rounding mode, for what the fast phase leaves undecided.
  *
- * At an infinite x the result is the product with the limit of erf', by IEEE 754: erf'(+-inf) = +0. Infinity times 0 is invalid. */
+ * At an infinite x the result is the product with the limit of erf', by IEEE 754: erf'(+-inf) = +0. Infinity times 0 is
+ * invalid. */
 #pragma once
 
 #include "../erfc/erfc_unscaled.h"

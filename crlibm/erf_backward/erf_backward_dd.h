@@ -2,7 +2,8 @@
  *
  * exp(-x^2) with its argument in two parts, exactly (for |x| < 2^-484, without FMA, within 2^-960): 1.375 2^-69 (exp_dd.h),
  * |lo| <= 2^-18 hi. g C, C = 2/sqrt(pi), in two parts within 2^-105. Their product rounds low parts by 2^-71 three times, and
- * lo + err once more. It is exact in two parts when between 2^-960 and 2^1020; other lanes get a NaN as bound, unless g = 0. */
+ * lo + err once more. It is exact in two parts when between 2^-960 and 2^1020; other lanes get a NaN as bound, unless g =
+ * 0. */
 #pragma once
 
 #include "../exp/exp_dd.h"

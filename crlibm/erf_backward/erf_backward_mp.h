@@ -6,8 +6,8 @@
 
 /* |g 2/sqrt(pi) exp(-x^2)| = v 2^scale for |x| < 45, g finite and not 0, v > 1 within *err units. Returns the scale.
  *
- * f 2^k = exp(-x^2), f < 2.01 off by E; C = 2/sqrt(pi) < 1.13 by a unit: f C by 1.13 E + n + 4; the significand of g, below 2,
- * doubles that, and n + 1. */
+ * f 2^k = exp(-x^2), f < 2.01 off by E; C = 2/sqrt(pi) < 1.13 by a unit: f C by 1.13 E + n + 4; the significand of g, below
+ * 2, doubles that, and n + 1. */
 RM_FN int rm_erf_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *err) {
   uint64_t y[RM_MP_LIMBS], m[RM_MP_LIMBS];
   int e;

@@ -17,7 +17,8 @@ RM_FN vm64 rm_erfinv_special(vf64 x, int format) {
   return vm64_or(near, vm64_not(vf64_lt(size, vf64_set1(1.0))));
 }
 
-/* Numbers outside [-1, 1] are invalid. In f32 and the 16-bit formats the kernel of f64 decides what is subnormal; it serves 0 < |x| < 1. */
+/* Numbers outside [-1, 1] are invalid. In f32 and the 16-bit formats the kernel of f64 decides what is subnormal; it serves 0
+ * < |x| < 1. */
 RM_NOINLINE vm64 rm_erfinv_decided_any(vf64 x, int format, vf64 *y) {
   vf64 hi, lo, err;
   rm_erfinv_dd(x, &hi, &lo, &err);

@@ -14,8 +14,8 @@ RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int mode, uint32_t *fl
   if (u == 0.0) return rm_signed_zero(negative, format);
 #if !defined(RM_CFG_NO_DD)
   if (u < RM_ERFINV_DD_MIN) {
-    /* Double-double; a control build leaves it out. erfinv is sqrt(pi)/2 x (1 + pi x^2/12 + ...): here it is 2^k times that of an argument near
-     * 2^-548, but for 2^-1095 of it, which the bound of rm_erfinv_dd has room for. */
+    /* Double-double; a control build leaves it out. erfinv is sqrt(pi)/2 x (1 + pi x^2/12 + ...): here it is 2^k times that
+     * of an argument near 2^-548, but for 2^-1095 of it, which the bound of rm_erfinv_dd has room for. */
     double hi, lo, err;
     int undecided, e;
     const double scaled = (double)rm_decompose(x, &e) * 0x1p-600;

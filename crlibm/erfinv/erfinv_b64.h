@@ -6,12 +6,13 @@
  * (centre) on each, coefficients by table; another table goes from 112 to 1024.
  *
  * Relative error, for u and v within 2^-52:
- *   w     that of log, 2^-41.8 (log_b64.h), and 2^-50 absolutely for v (2 - v) and what log's reduction rounds, its product without
- *         FMA. w G'/G < 0.8
+ *   w     that of log, 2^-41.8 (log_b64.h), and 2^-50 absolutely for v (2 - v) and what log's reduction rounds, its product
+ *         without FMA. w G'/G < 0.8
  *         and G'/G < 0.3: 2^-42.1 and 2^-51.7
  *   b     a rounding of 2^-53 b, times G'/G, b G'/G < 0.8 + 8 0.3: 2^-51.3; t = b - m is exact
  *   G     2^-43.27 (rm_erfinv_near; rm_erfinv_far is closer)
- *   sum   Horner's roundings and those of t^2, at most 16 (11 with FMA) of parts whose sizes add up to less than 1.6 G: 2^-48.3
+ *   sum   Horner's roundings and those of t^2, at most 16 (11 with FMA) of parts whose sizes add up to less than 1.6 G:
+ *         2^-48.3
  *   u G   the error of u, a factor of the caller's, two products: 2^-51
  * Sum below 2^-41.5. */
 #pragma once

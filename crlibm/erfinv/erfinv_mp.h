@@ -3,11 +3,11 @@
  *
  * An evaluation with a proven error gives an interval around z = |result|. Boundaries (numbers of the format and
  * midpoints) are multiples of half a quantum; a search finds the largest one below z, in most cases by one comparison or
- * none. For erfinv none is equal to z: erf is an E-function times 2/sqrt(pi), and where it has a rational value v at an algebraic
- * number, that of the E-function is v sqrt(pi)/2. Siegel (1929) proved values of x 1F1(1/2; 3/2; -x^2) at algebraic numbers other than
- * 0 transcendental, which is less than that: a relation with sqrt(pi) is excluded by no theorem. None is known, and a
- * comparison that RM_MP_MAX limbs leave undecided, 2^-950 from equality, is taken as it stands there. The search has fewer
- * than 128 steps whatever the interval is. */
+ * none. For erfinv none is equal to z: erf is an E-function times 2/sqrt(pi), and where it has a rational value v at an
+ * algebraic number, that of the E-function is v sqrt(pi)/2. Siegel (1929) proved values of x 1F1(1/2; 3/2; -x^2) at algebraic
+ * numbers other than 0 transcendental, which is less than that: a relation with sqrt(pi) is excluded by no theorem. None is
+ * known, and a comparison that RM_MP_MAX limbs leave undecided, 2^-950 from equality, is taken as it stands there. The search
+ * has fewer than 128 steps whatever the interval is. */
 #pragma once
 
 #include "../erfc/erfc_mp.h"
@@ -87,8 +87,8 @@ RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int neg
   return rm_round_exact(negative, 2 * (rm_u128)low + 1, unit - 1, format, mode, flags);
 }
 
-/* The result rounded, for a target in (0, 1) that is exact; |u| = uh + ul exactly up to 1/2 and within 2^-52 beyond, 1 - |u| = vh +
- * vl exactly.
+/* The result rounded, for a target in (0, 1) that is exact; |u| = uh + ul exactly up to 1/2 and within 2^-52 beyond, 1 - |u|
+ * = vh + vl exactly.
  *
  * First y with RM_ERFINV_B64_ERR, y 2^k. A tiny u or v is scaled: then w = 0, or w = -log(2 v), to all bits that matter. */
 RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int negative, double uh, double ul, double vh,

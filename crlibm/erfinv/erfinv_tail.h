@@ -11,8 +11,9 @@ RM_FN double rm_erfinv_far_of(double v) {
 
 /* hi + lo = z within err, erfc z = v, for such a v: 10.7 < z < 27.3.
  *
- * The step of rm_erfinv_step_dd with d = z - y below 2^-40 y, y^2 < 746; but exp(y^2) = (e + el) 2^k is taken before the scaling, and v times 2^k
- * is exact, between 2^-7 and 2^-3. So nothing over- or underflows, and the bound is the one derived there. */
+ * The step of rm_erfinv_step_dd with d = z - y below 2^-40 y, y^2 < 746; but exp(y^2) = (e + el) 2^k is taken before the
+ * scaling, and v times 2^k is exact, between 2^-7 and 2^-3. So nothing over- or underflows, and the bound is the one derived
+ * there. */
 RM_FN void rm_erfinv_tail_dd(double v, double *hi, double *lo, double *err) {
   const double y = rm_erfinv_far_of(v), q = y * y;
   double w, wl, werr, rh, rl, h, s, t, e, el, ee;

@@ -1,10 +1,11 @@
 /* x y + z, rounded once.
  *
- * f64 with RM_HAS_FMA: the machine's operation. f32 and the 16-bit formats: x y is exact in binary64, and x y + z, rounded to odd
- * (simd/machine.h), is rounded once by the store; nothing underflows, since x y is 0 or at least 2^-298. f64 without
- * RM_HAS_FMA (Boldo and Melquiond 2008): x y = uh + ul and z + ul = th + tl and uh + th = vh + vl exactly, tl + vl is rounded to
- * odd, and vh + that to nearest. Exact products need |x|, |y| < 2^996 and 2^-968 <= |x y|; |x y|, |z| < 2^1000 keep sums from overflow.
- * A subnormal result is exact then: the product is a multiple of 2^-1074. Other lanes, unless x y = 0, are left undecided. */
+ * f64 with RM_HAS_FMA: the machine's operation. f32 and the 16-bit formats: x y is exact in binary64, and x y + z, rounded to
+ * odd (simd/machine.h), is rounded once by the store; nothing underflows, since x y is 0 or at least 2^-298. f64 without
+ * RM_HAS_FMA (Boldo and Melquiond 2008): x y = uh + ul and z + ul = th + tl and uh + th = vh + vl exactly, tl + vl is rounded
+ * to odd, and vh + that to nearest. Exact products need |x|, |y| < 2^996 and 2^-968 <= |x y|; |x y|, |z| < 2^1000 keep sums
+ * from overflow. A subnormal result is exact then: the product is a multiple of 2^-1074. Other lanes, unless x y = 0, are
+ * left undecided. */
 #pragma once
 
 #include "../simd/machine.h"
@@ -32,7 +33,8 @@ RM_FN vm64 rm_fma_once(vf64 x, vf64 y, vf64 z, vf64 *r) {
 }
 #endif
 
-/* Without RM_HAS_FMA the product of f64 may overflow although x y + z does not: known is then what is infinite because an operand is. */
+/* Without RM_HAS_FMA the product of f64 may overflow although x y + z does not: known is then what is infinite because an
+ * operand is. */
 RM_FN vm64 rm_fma_decided(vf64 x, vf64 y, vf64 z, int format, vf64 *result) {
   const vm64 known = vf64_decide_machine(vf64_mad(x, y, z), result);
   if (RM_HAS_FMA || format != RM_F64) return known;
@@ -48,9 +50,9 @@ RM_FN vm64 rm_fma_fast_f64(const vf64 *x, vf64 *y) { return rm_fma_once(x[0], x[
 RM_MACHINE_SPAN(fma, 3, f32, RM_F32, float, vf32_fma(x[0], x[1], x[2]))
 #define RM_SPAN_fma_f32 , rm_fma_span_f32
 #endif
-/* Rounding to nearest f32 first is not innocuous, but where it gives a midpoint that x y + z is not; rounding to odd is, in the normal
- * range of f32. f16 numbers are multiples of 2^-24, so x y + z is 0 or within it but for its length. In bf16, numbers below the normal
- * range end at 2^-133 and those of f32 at 2^-149: 16 places more there too. */
+/* Rounding to nearest f32 first is not innocuous, but where it gives a midpoint that x y + z is not; rounding to odd is, in
+ * the normal range of f32. f16 numbers are multiples of 2^-24, so x y + z is 0 or within it but for its length. In bf16,
+ * numbers below the normal range end at 2^-133 and those of f32 at 2^-149: 16 places more there too. */
 #if RM_HAS_FMA_TO_ODD
 #define RM_FMA_SPAN(fmt, FMT)                                                                                            \
   RM_MACHINE_SPAN(fma_to_odd, 3, fmt, FMT, uint16_t, vf32_fma_to_odd(x[0], x[1], x[2]))                                  \

@@ -1,9 +1,10 @@
-/* Algebraic functions by exact integers: helpers for the roots, the four basic operations, fma and hypot, and their special values.
+/* Algebraic functions by exact integers: helpers for the roots, the four basic operations, fma and hypot, and their special
+ * values.
  *
- * Each helper finds the result to at least 57 bits and whether there is a remainder; the remainder goes into the last bit, which
- * is sticky (rm_round_exact), and one rounding follows. Nothing here is approximate, so nothing is repeated with a growing
- * precision. Magnitudes are m 2^e. Where the last bit of m is sticky, an odd m stands for a value strictly between its two even
- * neighbours m-1 and m+1, which may be m itself. */
+ * Each helper finds the result to at least 57 bits and whether there is a remainder; the remainder goes into the last bit,
+ * which is sticky (rm_round_exact), and one rounding follows. Nothing here is approximate, so nothing is repeated with a
+ * growing precision. Magnitudes are m 2^e. Where the last bit of m is sticky, an odd m stands for a value strictly between
+ * its two even neighbours m-1 and m+1, which may be m itself. */
 #pragma once
 
 #include "round.h"
@@ -99,8 +100,8 @@ RM_LONG uint64_t rm_integer_root(rm_u128 m, int *rest) {
   return (uint64_t)root;
 }
 
-/* sqrt(m 2^e) rounded, m >= 2^118, its last bit sticky. One bit or two are dropped, so that the exponent is even, and the value
- * lies strictly between two integers when one of these bits is set: nothing is a square then. */
+/* sqrt(m 2^e) rounded, m >= 2^118, its last bit sticky. One bit or two are dropped, so that the exponent is even, and the
+ * value lies strictly between two integers when one of these bits is set: nothing is a square then. */
 RM_LONG uint64_t rm_round_root(rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
   const int drop = 2 - (int)(e & 1);
   const int dropped = (m & (((rm_u128)1 << drop) - 1)) != 0;

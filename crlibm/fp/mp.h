@@ -1,19 +1,19 @@
 /* Multiprecision fixed point: the arithmetic of last resort, shared by all functions.
  *
  * A number is a[0..n], least significant limb first: a[n] is the integer part, a[0..n-1] the fraction; its unit
- * is 2^(-64 n). All numbers are >= 0 and below 2^64; signs and powers of two are the caller's. Errors are absolute and counted in
- * units; each operation states the one it adds. n is 1 ... RM_MP_MAX; operands and result may be the same array unless
- * said otherwise.
+ * is 2^(-64 n). All numbers are >= 0 and below 2^64; signs and powers of two are the caller's. Errors are absolute and
+ * counted in units; each operation states the one it adds. n is 1 ... RM_MP_MAX; operands and result may be the same array
+ * unless said otherwise.
  *
  * Callers evaluate with n = RM_MP_FIRST, then with twice as many limbs, until the interval of the result rounds one way
  * (rm_mp_round). Once closed forms have been answered, the values of exp, log, the trigonometric and hyperbolic functions and
  * their inverses at binary64 numbers are transcendental (Lindemann and Weierstrass); powers with rational exponents, and
- * logarithms to the bases 2 and 10, are irrational by unique factorisation: none lies on a boundary of rounding. Less is proved
- * for erf, erfc, the normal distribution and functions that multiply such values with powers of pi: the file of the function
- * says what. No useful theorem says how near values come to boundaries. It can be counted: over 2^64 arguments, values that
- * behave like random numbers come within some 2^-64 of the last place, 2^-117 relatively; those near arguments with closed
- * forms come nearer, exp near 1 within about 2^-158. With RM_MP_MAX limbs the relative error is near 2^-960. Should a value be
- * undecided even then, the result is the lower end of its interval, rounded. */
+ * logarithms to the bases 2 and 10, are irrational by unique factorisation: none lies on a boundary of rounding. Less is
+ * proved for erf, erfc, the normal distribution and functions that multiply such values with powers of pi: the file of the
+ * function says what. No useful theorem says how near values come to boundaries. It can be counted: over 2^64 arguments,
+ * values that behave like random numbers come within some 2^-64 of the last place, 2^-117 relatively; those near arguments
+ * with closed forms come nearer, exp near 1 within about 2^-158. With RM_MP_MAX limbs the relative error is near 2^-960.
+ * Should a value be undecided even then, the result is the lower end of its interval, rounded. */
 #pragma once
 
 #include "round.h"
@@ -191,8 +191,8 @@ RM_LONG void rm_mp_div(uint64_t *q, const uint64_t *a, const uint64_t *b, int n)
   }
 }
 
-/* r = sqrt(a) for 1/32 <= a < 3, off by less than 2 units; r is not a. Newton's iteration r <- r/2 + a/(2r) from the root of the
- * top limbs in binary64, within 2^-52 relatively: a step makes 2^-b less than 2^-2b-1, so the last one leaves less than a
+/* r = sqrt(a) for 1/32 <= a < 3, off by less than 2 units; r is not a. Newton's iteration r <- r/2 + a/(2r) from the root of
+ * the top limbs in binary64, within 2^-52 relatively: a step makes 2^-b less than 2^-2b-1, so the last one leaves less than a
  * quarter of a unit. Half and quotient (below 1) are cut, by half a unit and one. */
 RM_LONG void rm_mp_sqrt(uint64_t *r, const uint64_t *a, int n) {
   uint64_t q[RM_MP_LIMBS], d[RM_MP_LIMBS];

@@ -26,8 +26,8 @@ RM_FN uint64_t rm_one_bits(int format) { return (uint64_t)rm_emax(format) << (rm
 /* The bytes of a number of the format. */
 RM_FN int rm_size_of(int format) { return format == RM_F64 ? 8 : format == RM_F32 ? 4 : 2; }
 
-/* Whether the bits are a signalling NaN: above infinity and below the first quiet NaN. A conversion would quiet it, so the bits in
- * memory are asked. */
+/* Whether the bits are a signalling NaN: above infinity and below the first quiet NaN. A conversion would quiet it, so the
+ * bits in memory are asked. */
 RM_FN int rm_is_signalling(uint64_t bits, int format) {
   uint64_t size = bits & (rm_sign_bit(format) - 1);
   return size > rm_infinity_bits(format) && size < rm_nan_bits(format);
@@ -69,8 +69,8 @@ RM_FN uint64_t rm_overflow(int negative, int format, int mode, uint32_t *flags) 
 /* (-1)^negative m 2^e, m != 0, rounded once.
  *
  * The last bit of m may be sticky: every boundary of rounding (a number of the format or a midpoint of two) has at most 54
- * significant bits. So a number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56 bits,
- * may be passed as m | 1: no boundary separates the two. */
+ * significant bits. So a number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56
+ * bits, may be passed as m | 1: no boundary separates the two. */
 RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const int top = 127 - rm_clz128(m);
@@ -130,9 +130,9 @@ RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, 
   return low;
 }
 
-/* A number a hair (but not at all) above (side 1) or below (side -1) x 2^k in magnitude, or just that (side 0); x is finite and
- * not 0. The hair is less than 2^-54 of it: nearer than the next boundary of any format. Below a power of two the next boundary is
- * a quarter of an ulp away, and an ulp of binary64 is at least 2^-53 of the number. */
+/* A number a hair (but not at all) above (side 1) or below (side -1) x 2^k in magnitude, or just that (side 0); x is finite
+ * and not 0. The hair is less than 2^-54 of it: nearer than the next boundary of any format. Below a power of two the next
+ * boundary is a quarter of an ulp away, and an ulp of binary64 is at least 2^-53 of the number. */
 RM_LONG uint64_t rm_round_beside_scaled(double x, int k, int side, int format, int mode, uint32_t *flags) {
   int e;
   const rm_u128 m = (rm_u128)rm_decompose(x, &e) << 60;
@@ -144,8 +144,8 @@ RM_FN uint64_t rm_round_beside(double x, int above, int format, int mode, uint32
   return rm_round_beside_scaled(x, 0, above ? 1 : -1, format, mode, flags);
 }
 
-/* |hi + lo| is within (m - margin, m + margin) 2^e when hi + lo is known closer than |err|, just m 2^e when err = 0 and margin = 0.
- * hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite: 2^122 < m < 2^125, margin < 2^117. */
+/* |hi + lo| is within (m - margin, m + margin) 2^e when hi + lo is known closer than |err|, just m 2^e when err = 0 and
+ * margin = 0. hi is not 0, |lo| and |err| are at most 2^-9 |hi|, all are finite: 2^122 < m < 2^125, margin < 2^117. */
 RM_FN void rm_decompose_dd(double hi, double lo, double err, rm_u128 *m, rm_u128 *margin, int *e) {
   int el;
   const int negative = (int)(rm_bits64(hi) >> 63);

@@ -20,7 +20,8 @@ RM_FN vm64 rm_gelu_special(vf64 x, int format) {
   return vm64_or(near, vm64_not(vf64_le(vf64_set1(min), x)));
 }
 
-/* In f32 and the 16-bit formats the kernel of f64 decides all special lanes but NaN: beyond its domain the result is 0 in any of them. */
+/* In f32 and the 16-bit formats the kernel of f64 decides all special lanes but NaN: beyond its domain the result is 0 in any
+ * of them. */
 RM_NOINLINE vm64 rm_gelu_decided_any(vf64 x, int format, vf64 *y) {
   vf64 hi, lo, err;
   rm_gelu_dd(x, &hi, &lo, &err);

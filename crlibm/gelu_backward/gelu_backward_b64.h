@@ -9,7 +9,8 @@
  * Relative error of gelu'(-a):
  *   D     2^-42.08 (rm_gelu_slope_p32)
  *   sum   a - c is exact near the zero (Sterbenz), else it rounds by 2^-53; Horner's and Estrin's roundings, at most 12 of
- *         2^-53 (9 with FMA) times the sum of all terms, which is at most 6 |D|: 2^-46.8; with that of t, nine times as much, 2^-46
+ *         2^-53 (9 with FMA) times the sum of all terms, which is at most 6 |D|: 2^-46.8; with that of t, nine times as much,
+ *         2^-46
  *   exp   a^2/2 is exact unless cut; below 2^-44.5 for arguments up to 200 (z in sigmoid_b64.h)
  * Sum below 2^-41.7. gelu'(a) >= 1/2 has |gelu'(-a)| <= 1/2 times that, and a rounding; the product one more. */
 #pragma once

@@ -4,9 +4,9 @@
  * ndtr_dd.h within its bound; a k in two parts within 2^-104.1, their difference exact (TwoSum) but for low parts: 2^-102.4
  * (W/2 + a k). The product with exp and 1 - gelu'(-a) as in erfc_dd.h: 5 2^-71 of it. Where D is small against W/2 + a k, its
  * low part, below 2^-50.6 (W/2 + a k), rounds in each of the products and sums, without FMA five times: 2^-101, for which W's
- * bound has room: it is above the error of its fit by 2^-69 W. Near the zero of D the bound is large relatively, and more lanes
- * are undecided. The product with g rounds low parts by 2^-71 twice. It is exact in two parts when between 2^-960 and 2^1020;
- * other lanes get a NaN as bound, unless g = 0. */
+ * bound has room: it is above the error of its fit by 2^-69 W. Near the zero of D the bound is large relatively, and more
+ * lanes are undecided. The product with g rounds low parts by 2^-71 twice. It is exact in two parts when between 2^-960 and
+ * 2^1020; other lanes get a NaN as bound, unless g = 0. */
 #pragma once
 
 #include "../ndtr/ndtr_dd.h"

@@ -1,4 +1,5 @@
-/* gelu_tanh for f32 and the 16-bit formats, evaluated in binary64: x sigmoid(t(x)). sigmoid_product_b64.h derives the error. */
+/* gelu_tanh for f32 and the 16-bit formats, evaluated in binary64: x sigmoid(t(x)). sigmoid_product_b64.h derives the
+ * error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

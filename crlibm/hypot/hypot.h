@@ -22,8 +22,8 @@ RM_FN vm64 rm_hypot_decided(vf64 x, vf64 y, int format, vf64 *result) {
   return vm64_or(vm64_or(none, infinite), vf64_eq(larger, vf64_set1(0.0)));
 }
 
-/* Below the normal range the midpoints of the format lie as between `min`, the smallest normal number, and twice that. The sum
- * rounds by 2^-53 of itself. */
+/* Below the normal range the midpoints of the format lie as between `min`, the smallest normal number, and twice that. The
+ * sum rounds by 2^-53 of itself. */
 RM_FN vf64 rm_hypot_lifted(vf64 v, double min) {
   return vf64_select(vf64_lt(v, vf64_set1(min)), vf64_add(v, vf64_set1(min)), v);
 }

@@ -17,8 +17,9 @@ RM_COLD uint64_t rm_hypot_accurate(double x, double y, int format, int mode, uin
   }
   const uint64_t mx = rm_decompose(x, &ex), my = rm_decompose(y, &ey);
 #if !defined(RM_CFG_NO_DD) /* a control build leaves it out */
-  /* Times a power of two that makes the number of the larger exponent lie in [2^52, 2^53): the sum of the squares is below 2^107. One that is
-   * less than 2^-399 of the other is taken as large as that: both squares are below 2^-796 of the sum, for which err has room. */
+  /* Times a power of two that makes the number of the larger exponent lie in [2^52, 2^53): the sum of the squares is below
+   * 2^107. One that is less than 2^-399 of the other is taken as large as that: both squares are below 2^-796 of the sum, for
+   * which err has room. */
   const int larger = ex > ey ? ex : ey, down = -400;
   const int dx = ex - larger < down ? down : ex - larger, dy = ey - larger < down ? down : ey - larger;
   double hi, lo, err;

@@ -1,7 +1,7 @@
 /* hypot for f32 and the 16-bit formats, evaluated in binary64.
  *
- * x^2 and y^2 are exact (48 bits) and neither over- nor underflow; the sum, 0 or between 2^-298 and 2^257, is rounded once, by 2^-53,
- * which the root halves; vf64_root is within 2^-51. Together below 2^-50.8. */
+ * x^2 and y^2 are exact (48 bits) and neither over- nor underflow; the sum, 0 or between 2^-298 and 2^257, is rounded once,
+ * by 2^-53, which the root halves; vf64_root is within 2^-51. Together below 2^-50.8. */
 #pragma once
 
 #include "../simd/machine.h"

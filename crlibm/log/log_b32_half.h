@@ -1,13 +1,14 @@
-/* log, log2 and log10 for the 16-bit formats in binary32 (simd/b32.h): x = 2^k m, m in [0.75, 1.5), c_j ~ 1/m and r = m c_j - 1
- * as in log_b32.h, exactly; log x = (k log 2 - log c_j) + r P(r). j, the top five bits of m's fraction, is 16 more than there,
- * modulo 32. k = floor(log2(x 4/3)): x has at most 11 bits, so RN24(4/3) and the product's rounding do not matter.
+/* log, log2 and log10 for the 16-bit formats in binary32 (simd/b32.h): x = 2^k m, m in [0.75, 1.5), c_j ~ 1/m and r = m c_j -
+ * 1 as in log_b32.h, exactly; log x = (k log 2 - log c_j) + r P(r). j, the top five bits of m's fraction, is 16 more than
+ * there, modulo 32. k = floor(log2(x 4/3)): x has at most 11 bits, so RN24(4/3) and the product's rounding do not matter.
  *
- * Errors relative to the result, u = 2^-24. r P is within 2^-24.3 + u (1 + 2^-4) < 1.9u; it is the result around 1, where c_j = 1.
+ * Errors relative to the result, u = 2^-24. r P is within 2^-24.3 + u (1 + 2^-4) < 1.9u; it is the result around 1, where c_j
+ * = 1.
  *   k = 0, c_j != 1    |ln x| >= 2^-6.1, |r| <= 2^-5: |log c_j| is below 3.2, |r P| below 2.2 times the result: 3.2u + 4.2u
- *   k != 0             |ln x| >= 0.28: |k log 2| is below 2.5, |log c_j| below 1.5, |r P| below 0.12 times the result, and their sum
- *                      rounds: 2.5u + 1.5u + 0.3u + u
- * The last step u. Sum below 8.4u < 2^-20.9; with the three log c_j that log_b32_gen.py moves, which are off by 11u, 25u < 2^-19.3.
- * For zeros and infinity k is infinite, for NaN and x < 0 m is NaN, and so are the results. */
+ *   k != 0             |ln x| >= 0.28: |k log 2| is below 2.5, |log c_j| below 1.5, |r P| below 0.12 times the result, and
+ *                      their sum rounds: 2.5u + 1.5u + 0.3u + u
+ * The last step u. Sum below 8.4u < 2^-20.9; with the three log c_j that log_b32_gen.py moves, which are off by 11u, 25u <
+ * 2^-19.3. For zeros and infinity k is infinite, for NaN and x < 0 m is NaN, and so are the results. */
 #pragma once
 
 #include "log_b32.h"

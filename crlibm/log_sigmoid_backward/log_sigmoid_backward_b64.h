@@ -1,4 +1,5 @@
-/* log_sigmoid_backward for f32 and the 16-bit formats, evaluated in binary64: g sigmoid(-x). sigmoid_product_b64.h derives the error. */
+/* log_sigmoid_backward for f32 and the 16-bit formats, evaluated in binary64: g sigmoid(-x). sigmoid_product_b64.h derives
+ * the error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

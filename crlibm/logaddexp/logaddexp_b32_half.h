@@ -1,17 +1,18 @@
-/* logaddexp for the 16-bit formats in binary32 (simd/b32.h): big + L, big = max(x, y), L = log(1 + e), e = e^d, d = -|x - y|. e as in
- * exp_b32_half.h; L = 2 s (1 + s^2 P(s^2)) with s = e/(2 + e) <= 1/3.
+/* logaddexp for the 16-bit formats in binary32 (simd/b32.h): big + L, big = max(x, y), L = log(1 + e), e = e^d, d = -|x - y|.
+ * e as in exp_b32_half.h; L = 2 s (1 + s^2 P(s^2)) with s = e/(2 + e) <= 1/3.
  *
- * Errors, u = 2^-24, those of e, s and L relative. d is rounded by u |d|. e: that, 2^-22.06 of the polynomial, k (ln2 - RN24(ln2)) below
- * 0.05 |d| u, roundings 2u: (6 + 1.05 |d|) u. s: its relative error is at most that of e; two roundings: (8 + 1.05 |d|) u. L: the
- * slope of log((1 + s)/(1 - s)), relatively, is at most 1.09; s^2 P < 0.05, whose roundings and error count 0.5u, the last step u:
- * E = (10.3 + 1.15 |d|) u. The sum is off by err = E L and its rounding, u |sum|: little of it where big is large, all of it where the sum
- * cancels. So the test is made here. With U the distance of two numbers of the format, sum = T + t, T one of them, 0 <= t < U in
- * magnitude: T + U/2 is a midpoint, and the next ones are U/4 or more beyond the ends of [T, T + U]. Where |t - U/2| > 2 err, err < U/4, and
- * no midpoint is within err of the sum. Other lanes become NaN, and so do those of subnormal f16 results, for which U differs.
+ * Errors, u = 2^-24, those of e, s and L relative. d is rounded by u |d|. e: that, 2^-22.06 of the polynomial, k (ln2 -
+ * RN24(ln2)) below 0.05 |d| u, roundings 2u: (6 + 1.05 |d|) u. s: its relative error is at most that of e; two roundings: (8
+ * + 1.05 |d|) u. L: the slope of log((1 + s)/(1 - s)), relatively, is at most 1.09; s^2 P < 0.05, whose roundings and error
+ * count 0.5u, the last step u: E = (10.3 + 1.15 |d|) u. The sum is off by err = E L and its rounding, u |sum|: little of it
+ * where big is large, all of it where the sum cancels. So the test is made here. With U the distance of two numbers of the
+ * format, sum = T + t, T one of them, 0 <= t < U in magnitude: T + U/2 is a midpoint, and the next ones are U/4 or more
+ * beyond the ends of [T, T + U]. Where |t - U/2| > 2 err, err < U/4, and no midpoint is within err of the sum. Other lanes
+ * become NaN, and so do those of subnormal f16 results, for which U differs.
  *
- * d is cut at -86. Beyond, L and the tail are below 2^-124. In bf16 the sum is big itself where |big| >= 2^-99, below whose numbers half a
- * unit is 2^-124 or more; it is off by L alone, which u |sum| covers. Smaller ones become NaN. In f16 the result is big, or 0 when big is 0.
- * NaN and two infinities of one sign give NaN. */
+ * d is cut at -86. Beyond, L and the tail are below 2^-124. In bf16 the sum is big itself where |big| >= 2^-99, below whose
+ * numbers half a unit is 2^-124 or more; it is off by L alone, which u |sum| covers. Smaller ones become NaN. In f16 the
+ * result is big, or 0 when big is 0. NaN and two infinities of one sign give NaN. */
 #pragma once
 
 #include "../exp/exp_b32_half.h"

@@ -4,11 +4,11 @@
  *
  * Lanes of *y that are not in the returned mask store (vf64_store_<format>) as the correctly rounded result. Lanes in the
  * mask are computed by rm_normal_accurate(k, format, RM_NEAREST, &flags) (normal_draw_accurate.h, in a scalar translation
- * unit), which decides every draw. The mask is nearly always empty: about 2^-16 of the lanes are in it for f32, 2^-11 for f64. No
- * flag is raised; a result is never an infinity, a NaN or, but for f16, a zero.
+ * unit), which decides every draw. The mask is nearly always empty: about 2^-16 of the lanes are in it for f32, 2^-11 for
+ * f64. No flag is raised; a result is never an infinity, a NaN or, but for f16, a zero.
  *
- * As in normal_draw_accurate.h, 1 - |u| = (j + 1/2) 2^-63, j = k or its complement; and u = (i + 1/2) 2^-63, i = k - 2^63 as a
- * signed integer: the sign of the result is that of i + 1/2. RN of an integer, then the half and the factor with one
+ * As in normal_draw_accurate.h, 1 - |u| = (j + 1/2) 2^-63, j = k or its complement; and u = (i + 1/2) 2^-63, i = k - 2^63 as
+ * a signed integer: the sign of the result is that of i + 1/2. RN of an integer, then the half and the factor with one
  * rounding or two: u and v within 2^-52, where the integer is not exact the half is smaller than its rounding. */
 #pragma once
 

@@ -1,5 +1,6 @@
-/* The accurate phase of normal random numbers: RN(Phi^-1((k + 1/2) 2^-64)) of a 64-bit draw k (spec.md, section 6), in any format
- * and rounding mode. The number z is never infinite, NaN or zero: |z| is between 1.25 2^-64 and 9.2. No flag is raised.
+/* The accurate phase of normal random numbers: RN(Phi^-1((k + 1/2) 2^-64)) of a 64-bit draw k (spec.md, section 6), in any
+ * format and rounding mode. The number z is never infinite, NaN or zero: |z| is between 1.25 2^-64 and 9.2. No flag is
+ * raised.
  *
  * With s the top bit of k and j = k or, for s = 1, 2^64 - 1 - k: the probability of the tail is (j + 1/2) 2^-64, 1 - |u| =
  * (2 j + 1) 2^-64 and |u| = (2^64 - 2 j - 1) 2^-64, exact integers of 64 bits, and s = 0 gives a negative number. */

@@ -1,4 +1,5 @@
-/* pow: the fast kernels, their domain and the fast phases. The kernels compute |x|^y; the result has the sign of x for odd y. */
+/* pow: the fast kernels, their domain and the fast phases. The kernels compute |x|^y; the result has the sign of x for odd
+ * y. */
 #pragma once
 
 #include "../simd/fast_phase.h"
@@ -54,9 +55,11 @@ RM_FN vm64 rm_pow_fast_f64(const vf64 *x, vf64 *y) {
  *   NaN       of a NaN, but for x = 1 and y = 0; of a negative number and a y that is no integer (it is invalid)
  *   0, inf    of an infinity, but for |x| = 1 and y = 0: infinite where |x| > 1 and y > 0, or |x| < 1 and y < 0
  *   0         x = 0 and 0 < y; f64: y log|x| below -745.2, where RN gives 0
- *   the power in f32 and the 16-bit formats, with y log|x| cut to 200. For results that are no zero or infinity, below 104, the errors of
+ *   the power in f32 and the 16-bit formats, with y log|x| cut to 200. For results that are no zero or infinity, below 104,
+ *   the errors of
  *             pow_b64.h grow by less than 104/87.3 and are below 2 RM_POW_B64_ERR
- * Numbers from 2^53 on, in the smaller formats from 2^51 on, are even. Of others from 2^51 on it is not known whether they are odd. */
+ * Numbers from 2^53 on, in the smaller formats from 2^51 on, are even. Of others from 2^51 on it is not known whether they
+ * are odd. */
 #define RM_NUMBER_OF_NAN_pow , 1
 RM_FN vm64 rm_pow_decided(vf64 x, vf64 y, int format, vf64 *r) {
   const int64_t normal = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;

@@ -20,14 +20,14 @@ RM_FN uint64_t rm_pow_integer_root(uint64_t m) {
   return r;
 }
 
-/* a^y = d 2^e exactly, d odd, e cut to +-8192 (beyond every format)? Returns 1 for every a^y with d below 2^64, and for no a^y
- * that is not of this form; a finite, positive and not 1, y finite and not 0.
+/* a^y = d 2^e exactly, d odd, e cut to +-8192 (beyond every format)? Returns 1 for every a^y with d below 2^64, and for no
+ * a^y that is not of this form; a finite, positive and not 1, y finite and not 0.
  *
  * Let a = m 2^g and |y| = n 2^h, m and n odd. Boundaries of rounding are dyadic rationals d 2^e with d < 2^54, so every tie
  * and every exact result is found here.
  *   m = 1          a^y = 2^(g y), rational if and only if g y is an integer: 2^h g is one, since n is odd.
- *   y < 0, m > 1   never: with N = 2^max(-h, 0), a^y = d 2^e to the power N says m^-n' = d^N 2^i for integers n' > 0 and i. The
- *                  odd parts give d^N m^n' = 1, so m = 1.
+ *   y < 0, m > 1   never: with N = 2^max(-h, 0), a^y = d 2^e to the power N says m^-n' = d^N 2^i for integers n' > 0 and i.
+ *                  The odd parts give d^N m^n' = 1, so m = 1.
  *   y > 0, h >= 0  a^y = m^y 2^(g y).
  *   y > 0, h < 0   with N = 2^-h: d^N 2^(e N) = m^n 2^(g n), so d^N = m^n and e N = g n. N is a power of two and n odd: N
  *                  divides g, and m is an N-th power (the exponents of its primes times n are multiples of N). So a = b^N for

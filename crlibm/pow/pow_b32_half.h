@@ -1,10 +1,11 @@
-/* pow for the 16-bit formats in binary32 (simd/b32.h), positive x: 2^t, t = y log2 x. x = 2^k m, m in [0.75, 1.5), log2 m = 2/ln2 s (1 +
- * s^2 P(s^2)), s = (m - 1)/(m + 1), |s| <= 1/5; 2^t as in exp2_b32_half.h.
+/* pow for the 16-bit formats in binary32 (simd/b32.h), positive x: 2^t, t = y log2 x. x = 2^k m, m in [0.75, 1.5), log2 m =
+ * 2/ln2 s (1 + s^2 P(s^2)), s = (m - 1)/(m + 1), |s| <= 1/5; 2^t as in exp2_b32_half.h.
  *
- * Errors, u = 2^-24. m - 1 and m + 1 are exact, since m has 11 bits. log2 m, relatively: the quotient u, RN24(2/ln2) 0.5u, their product
- * u, s^2 P < 0.014 0.5u with its error, the last step u: 4u. k + log2 m: |log2 m| is at most 1.41 times the sum, where k = -1: 5.7u,
- * and u. t: 7.7u |t|, by ln2 of the result: 5.4u |t|. exp2: 4.2u and two roundings. |t| < 22 in f16: 125u, below 2^-17; |t| < 92 in bf16:
- * 503u, below 2^-15. Other lanes are NaN, and those of x that are not positive and normal. */
+ * Errors, u = 2^-24. m - 1 and m + 1 are exact, since m has 11 bits. log2 m, relatively: the quotient u, RN24(2/ln2) 0.5u,
+ * their product u, s^2 P < 0.014 0.5u with its error, the last step u: 4u. k + log2 m: |log2 m| is at most 1.41 times the
+ * sum, where k = -1: 5.7u, and u. t: 7.7u |t|, by ln2 of the result: 5.4u |t|. exp2: 4.2u and two roundings. |t| < 22 in f16:
+ * 125u, below 2^-17; |t| < 92 in bf16: 503u, below 2^-15. Other lanes are NaN, and those of x that are not positive and
+ * normal. */
 #pragma once
 
 #include "../exp/exp_b32_half.h"

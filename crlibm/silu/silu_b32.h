@@ -1,6 +1,6 @@
 /* silu in binary32 (simd/b32.h): x times the two parts of the sigmoid. The product of x and the high part is kept in two,
- * exactly for |x| >= 2^-60, the other rounds by 2^-46 beside the sigmoid's 1.6 2^-34. For |x| < 2^-60 the high part is 1/2 and x/2
- * the result while it is normal; smaller x are left to binary64. */
+ * exactly for |x| >= 2^-60, the other rounds by 2^-46 beside the sigmoid's 1.6 2^-34. For |x| < 2^-60 the high part is 1/2
+ * and x/2 the result while it is normal; smaller x are left to binary64. */
 #pragma once
 
 #include "../sigmoid/sigmoid_b32.h"

@@ -1,4 +1,5 @@
-/* silu_backward for f32 and the 16-bit formats, evaluated in binary64: g silu'(x). sigmoid_product_b64.h derives the error. */
+/* silu_backward for f32 and the 16-bit formats, evaluated in binary64: g silu'(x). sigmoid_product_b64.h derives the
+ * error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

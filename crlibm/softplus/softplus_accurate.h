@@ -1,4 +1,5 @@
-/* The accurate phase of softplus: any argument, format and rounding mode, and the common core of log_sigmoid and logaddexp. */
+/* The accurate phase of softplus: any argument, format and rounding mode, and the common core of log_sigmoid and
+ * logaddexp. */
 #pragma once
 
 #include "../exp/exp_accurate.h"
@@ -8,9 +9,9 @@
 /* (-1)^flip log(e^big + e^small) correctly rounded, for finite big >= small, big a number of the format.
  *
  * Neither an exact result nor a tie exists: by the theorem of Lindemann and Weierstrass, powers of e with distinct algebraic
- * exponents are linearly independent over the algebraic numbers. Were z = log(e^big + e^small) rational, e^z = e^big + e^small
- * would be such a relation: z is neither big nor small since e^small, e^big > 0, so its coefficient stays 1 when big = small
- * too. */
+ * exponents are linearly independent over the algebraic numbers. Were z = log(e^big + e^small) rational, e^z = e^big +
+ * e^small would be such a relation: z is neither big nor small since e^small, e^big > 0, so its coefficient stays 1 when big
+ * = small too. */
 RM_COLD uint64_t rm_softplus_sum_accurate(int flip, double big, double small, int format, int mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double d = big - small;

@@ -1,8 +1,8 @@
 /* softplus, log_sigmoid and logaddexp for f32 and the 16-bit formats, evaluated in binary64: all are big + log(1 + e^-d).
  *
  * t = e^-d by rm_exp_eval, 0 < t <= 1 + 2^-45. With 16 t nearest to j (at most 15) and c_j ~ 1/(1 + t) from a table, r =
- * (1 + t) c_j - 1 = t c_j + (c_j - 1), |r| <= 2^-5 (1 + 2^-40): log(1 + t) = -log c_j + log(1 + r), the latter as in log_b64.h.
- * For j = 0 the table gives 1 and r is t itself: the relative error stays for small t.
+ * (1 + t) c_j - 1 = t c_j + (c_j - 1), |r| <= 2^-5 (1 + 2^-40): log(1 + t) = -log c_j + log(1 + r), the latter as in
+ * log_b64.h. For j = 0 the table gives 1 and r is t itself: the relative error stays for small t.
  *
  * Error relative to log(1 + t):
  *   t           its relative error times t/((1 + t) log(1 + t)) <= 1: rm_exp_eval 2^-45

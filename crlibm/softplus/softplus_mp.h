@@ -17,7 +17,8 @@ RM_FN uint64_t rm_softplus_mp_err(int n) { return 3 * rm_exp_mp_err(n); }
  * 1)/4 + 1; s: G + 3.5; q: 2/3 of that and n + 1, below 0.67 G + n + 3.4 = Q. The powers p_i = p_(i-1) q have e_i <=
  * e_(i-1)/9 + 9^-(i-1) Q + n + 1 <= i 9^-(i-1) Q + 1.13 (n + 1); sum e_i/(2i + 1) is below 0.43 Q + (21 n + 2)(0.38 (n + 1) +
  * 1), as at most 21 n + 2 of them are not computed as 0, and the rest of the series is below 2 (n + 2). f: 4 times 1/2 of
- * that, 4.16 times v's, and 4 (n + 1): below 2.7 G + 17 n^2 + 70 n + 40. With n >= 1, G >= 2^8 (8 n + 8)(n + 6): below 3 G. */
+ * that, 4.16 times v's, and 4 (n + 1): below 2.7 G + 17 n^2 + 70 n + 40. With n >= 1, G >= 2^8 (8 n + 8)(n + 6): below 3
+ * G. */
 RM_FN int rm_softplus_mp(uint64_t *f, const uint64_t *d, int n) {
   uint64_t g[RM_MP_LIMBS], v[RM_MP_LIMBS], q[RM_MP_LIMBS], p[RM_MP_LIMBS], sum[RM_MP_LIMBS];
   const int k = rm_exp_mp(g, d, 1, n); /* k < 0 */

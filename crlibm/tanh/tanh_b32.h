@@ -1,7 +1,7 @@
-/* tanh in binary32 (simd/b32.h), by piecewise polynomials (simd/piecewise.h): 32 intervals of |x| + 17/16 - 2^-20 by its exponent and
- * three more bits, the first around 0. |x| is cut to 9.4: beyond 9.02, 1 - tanh x < 2^-25 and the result is 1. tools/piecewise.py bounds
- * the errors. t is exact: |x| and its centre are within a factor of two of each other, or the centre is 0. For tiny x, where low
- * parts underflow, hi = |x| is the result: x - tanh x < x^3/3. */
+/* tanh in binary32 (simd/b32.h), by piecewise polynomials (simd/piecewise.h): 32 intervals of |x| + 17/16 - 2^-20 by its
+ * exponent and three more bits, the first around 0. |x| is cut to 9.4: beyond 9.02, 1 - tanh x < 2^-25 and the result is 1.
+ * tools/piecewise.py bounds the errors. t is exact: |x| and its centre are within a factor of two of each other, or the
+ * centre is 0. For tiny x, where low parts underflow, hi = |x| is the result: x - tanh x < x^3/3. */
 #pragma once
 
 #include "../simd/piecewise.h"

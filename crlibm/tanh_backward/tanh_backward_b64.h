@@ -1,4 +1,5 @@
-/* tanh_backward for f32 and the 16-bit formats, evaluated in binary64: 4 g sigmoid'(2x). sigmoid_product_b64.h derives the error. */
+/* tanh_backward for f32 and the 16-bit formats, evaluated in binary64: 4 g sigmoid'(2x). sigmoid_product_b64.h derives the
+ * error. */
 #pragma once
 
 #include "../sigmoid/sigmoid_product_b64.h"

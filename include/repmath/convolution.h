@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* y[n, o, p] = sum over c, t of x[n, c, p stride + t dilation - padding] w[o, c, t], where c runs over the channels of o's group.
- * Arrays of three spatial sizes are used up to `dims`. */
+/* y[n, o, p] = sum over c, t of x[n, c, p stride + t dilation - padding] w[o, c, t], where c runs over the channels of o's
+ * group. Arrays of three spatial sizes are used up to `dims`. */
 typedef struct {
   int dims; /* 1, 2 or 3 */
   int64_t batch, channels_in, channels_out, groups;
@@ -20,12 +20,12 @@ typedef struct {
                                               padding_high omits output positions */
 } rm_conv;
 
-/* Computes the spatial sizes of y: floor((in + padding_low + padding_high - dilation (kernel - 1) - 1)/stride) + 1, or 0 if the
- * kernel is longer than the padded input. */
+/* Computes the spatial sizes of y: floor((in + padding_low + padding_high - dilation (kernel - 1) - 1)/stride) + 1, or 0 if
+ * the kernel is longer than the padded input. */
 RM_API rm_status rm_conv_output_size(const rm_conv *conv, int64_t out[3]);
 
-/* Arrays have the format RM_FORMAT_... and dims + 2 strides in bytes, of any sign: x and y for (n, channel, spatial...), w for (output
- * channel, input channel of the group, spatial...). So NCHW, NHWC and views need no copies. The bytes that
+/* Arrays have the format RM_FORMAT_... and dims + 2 strides in bytes, of any sign: x and y for (n, channel, spatial...), w
+ * for (output channel, input channel of the group, spatial...). So NCHW, NHWC and views need no copies. The bytes that
  * a result spans must not overlap an argument, and no two of its elements may overlap. */
 
 /* y = the convolution of x with w, plus bias[channel] as one more term of each sum, unless bias is NULL. */
@@ -33,8 +33,9 @@ RM_API rm_status rm_conv_forward(int format, const rm_conv *conv, const void *x,
                                  const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *y,
                                  const ptrdiff_t *strides_y);
 
-/* gx[n, c, i] = sum of g[n, o, p] w[o, c, t] over the o, p, t with p stride + t dilation - padding = i. This is the gradient with
- * respect to x, where g is the gradient with respect to y; with a bias[channel of x] it is the transposed convolution of g. */
+/* gx[n, c, i] = sum of g[n, o, p] w[o, c, t] over the o, p, t with p stride + t dilation - padding = i. This is the gradient
+ * with respect to x, where g is the gradient with respect to y; with a bias[channel of x] it is the transposed convolution of
+ * g. */
 RM_API rm_status rm_conv_grad_input(int format, const rm_conv *conv, const void *g, const ptrdiff_t *strides_g, const void *w,
                                     const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias, void *gx,
                                     const ptrdiff_t *strides_gx);

@@ -42,9 +42,9 @@ enum {
   RM_ROUND_UP = 3
 };
 
-/* A status is RM_OK, or an error code in bits 0-7 and, if one argument is at fault, its position (from 1) in bits 8-15. A function
- * that returns an error has written nothing, unless RM_ERR_UNDECIDED or RM_ERR_MEMORY comes after the fast phase: then the results
- * that it could not compute are NaN (docs/c-api.md). */
+/* A status is RM_OK, or an error code in bits 0-7 and, if one argument is at fault, its position (from 1) in bits 8-15. A
+ * function that returns an error has written nothing, unless RM_ERR_UNDECIDED or RM_ERR_MEMORY comes after the fast phase:
+ * then the results that it could not compute are NaN (docs/c-api.md). */
 typedef int32_t rm_status;
 enum {
   RM_OK = 0,
@@ -71,15 +71,15 @@ RM_API const char *rm_status_message(rm_status status);
 
 RM_API const char *rm_version(void);
 
-/* Returns the instruction set in use, "base", "avx2", "avx512", "amx" (the build of avx512, with tiles for products) or "neon", or NULL if
- * the one that REPMATH_ISA names cannot be used (rm_isa_status tells why). */
+/* Returns the instruction set in use, "base", "avx2", "avx512", "amx" (the build of avx512, with tiles for products) or
+ * "neon", or NULL if the one that REPMATH_ISA names cannot be used (rm_isa_status tells why). */
 RM_API const char *rm_isa(void);
 RM_API rm_status rm_isa_status(void);
 /* Returns 1 if the library has a build for this instruction set and the CPU can run it. */
 RM_API int rm_isa_available(const char *name);
 
-/* The number of threads that one call may use. It begins as REPMATH_NUM_THREADS, OMP_NUM_THREADS or the number of CPUs of this
- * process, and is always 1 in a forked child. It never changes a result. */
+/* The number of threads that one call may use. It begins as REPMATH_NUM_THREADS, OMP_NUM_THREADS or the number of CPUs of
+ * this process, and is always 1 in a forked child. It never changes a result. */
 RM_API rm_status rm_set_num_threads(int n);
 RM_API int rm_get_num_threads(void);
 

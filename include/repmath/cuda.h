@@ -1,5 +1,5 @@
-/* repmath on a GPU: launchers over device memory. repmath.h does not include this header. Link repmath_cuda, which needs no other
- * library.
+/* repmath on a GPU: launchers over device memory. repmath.h does not include this header. Link repmath_cuda, which needs no
+ * other library.
  *
  * Pointers are to memory that the device can read and write. A launcher checks its arguments, enqueues its work on the stream
  * and returns without waiting; the results are valid once the stream has completed that work. The bits are those of the CPU.

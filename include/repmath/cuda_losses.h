@@ -1,4 +1,5 @@
-/* repmath: losses on a GPU: the functions of losses.h over device memory, with their arguments, checks and bits; see cuda.h. */
+/* repmath: losses on a GPU: the functions of losses.h over device memory, with their arguments, checks and bits; see
+ * cuda.h. */
 #ifndef REPMATH_CUDA_LOSSES_H
 #define REPMATH_CUDA_LOSSES_H
 

@@ -16,8 +16,8 @@ RM_API rm_status rm_cuda_set_device(int device);
 RM_API rm_status rm_cuda_allocate(size_t bytes, void **out, rm_cuda_stream stream);
 RM_API rm_status rm_cuda_release(void *memory, rm_cuda_stream stream);
 
-/* Copies elements of 1, 2, 4, 8 or 16 bytes from one array to another on the device. Strides are in bytes, those of x of any sign. out
- * must overlap neither x nor itself. The shape and strides are read on the host, before the function returns. */
+/* Copies elements of 1, 2, 4, 8 or 16 bytes from one array to another on the device. Strides are in bytes, those of x of any
+ * sign. out must overlap neither x nor itself. The shape and strides are read on the host, before the function returns. */
 RM_API rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, const ptrdiff_t *strides_x, void *out,
                               const ptrdiff_t *strides_out, rm_cuda_stream stream);
 

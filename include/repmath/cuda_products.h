@@ -1,5 +1,5 @@
-/* repmath: matrix products and convolutions on a GPU: the functions of reductions.h and convolution.h over device memory, with their
- * arguments, checks and bits; see cuda.h. Options are read on the host, before the function returns. */
+/* repmath: matrix products and convolutions on a GPU: the functions of reductions.h and convolution.h over device memory,
+ * with their arguments, checks and bits; see cuda.h. Options are read on the host, before the function returns. */
 #ifndef REPMATH_CUDA_PRODUCTS_H
 #define REPMATH_CUDA_PRODUCTS_H
 

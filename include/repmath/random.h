@@ -25,13 +25,14 @@ RM_API rm_status rm_random_words32(uint64_t seed, uint64_t stream, int64_t first
 RM_API rm_status rm_random_words64(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint64_t *out,
                                    ptrdiff_t stride_out);
 
-/* RN(low + u (high - low)) with u = m 2^-p, where p is the precision of the format (11, 8, 24, 53) and m the highest p bits of the
- * word, or of the draw for f64. low <= high, both finite in the format (RM_ERR_RANGE). Rounding may give high. With low = 0 and
- * high = 1 the result is u. */
+/* RN(low + u (high - low)) with u = m 2^-p, where p is the precision of the format (11, 8, 24, 53) and m the highest p bits
+ * of the word, or of the draw for f64. low <= high, both finite in the format (RM_ERR_RANGE). Rounding may give high. With
+ * low = 0 and high = 1 the result is u. */
 RM_API rm_status rm_random_uniform(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double low,
                                    double high, void *out, ptrdiff_t stride_out);
 
-/* RN(mean + std z) with z = Phi^-1((d + 1/2) 2^-64), where d is the draw. mean and std are finite, std >= 0 (RM_ERR_RANGE). */
+/* RN(mean + std z) with z = Phi^-1((d + 1/2) 2^-64), where d is the draw. mean and std are finite, std >= 0
+ * (RM_ERR_RANGE). */
 RM_API rm_status rm_random_normal(int format, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double mean,
                                   double std, void *out, ptrdiff_t stride_out);
 
@@ -50,9 +51,10 @@ RM_API rm_status rm_random_bernoulli(uint64_t seed, uint64_t stream, int64_t fir
 RM_API rm_status rm_random_integers(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t low, int64_t last,
                                     int64_t *out, ptrdiff_t stride_out);
 
-/* The numbers 0 ... n - 1 in the order of the draws of elements first ... first + n - 1. Equal draws are in the order of the 128 bits
- * of rm_random_integers, then of their numbers. The workspace, on the heap, takes 16 n bytes and a part for each thread: together at most
- * 24 n + 24 bytes, but those of 2^12 elements if n is below 2^23. RM_ERR_MEMORY: there is no memory for it. */
+/* The numbers 0 ... n - 1 in the order of the draws of elements first ... first + n - 1. Equal draws are in the order of the
+ * 128 bits of rm_random_integers, then of their numbers. The workspace, on the heap, takes 16 n bytes and a part for each
+ * thread: together at most 24 n + 24 bytes, but those of 2^12 elements if n is below 2^23. RM_ERR_MEMORY: there is no memory
+ * for it. */
 RM_API rm_status rm_random_permutation(uint64_t seed, uint64_t stream, int64_t first, int64_t n, int64_t *out,
                                        ptrdiff_t stride_out);
 

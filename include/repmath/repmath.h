@@ -1,4 +1,5 @@
-/* repmath: correctly rounded mathematics and exact reductions. This header includes all others but those for a GPU (cuda.h). */
+/* repmath: correctly rounded mathematics and exact reductions. This header includes all others but those for a GPU
+ * (cuda.h). */
 #ifndef REPMATH_REPMATH_H
 #define REPMATH_REPMATH_H
 

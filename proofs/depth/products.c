@@ -1,5 +1,6 @@
-/* How many roundings a term passes in the engine of matrix products (src/blas/gemm/bound_b64.h): the source of the library over depths, in
- * shapes, strides and blocks of many kinds, with patches as convolutions have them. products LONGEST [ALLOWANCES LESS BY] */
+/* How many roundings a term passes in the engine of matrix products (src/blas/gemm/bound_b64.h): the source of the library
+ * over depths, in shapes, strides and blocks of many kinds, with patches as convolutions have them. products LONGEST
+ * [ALLOWANCES LESS BY] */
 #include "vocabulary.h"
 
 #include "../../src/blas/conv/args.h"
@@ -50,8 +51,8 @@ static rm_micro_dd_fn *depth_micro_dd(int nv) { return (void)nv, depth_micro_dd_
 #include "../../src/blas/gemm/gemm_dd.h"
 #include "../../src/blas/gemm/gemm_b64.h"
 
-/* Of a sum without bias: t less the bias and the room that the bound has beyond it. A marked term may have fewer where its weight is less:
- * (t + 1) w_k roundings, of which the bias, the test and that room take three. */
+/* Of a sum without bias: t less the bias and the room that the bound has beyond it. A marked term may have fewer where its
+ * weight is less: (t + 1) w_k roundings, of which the bias, the test and that room take three. */
 static void look(double sum, double norms) {
   const double t = rm_roundings_b64(now_k) - 1.0;
   if (now_mark >= 0) {
@@ -164,8 +165,8 @@ static void counted_with_room(record *r, double count, double allowed, const cha
   counted(r, count, allowed - 19.0 * depth_less, where);
 }
 
-/* The sums of resolve_dd.h and of src/cuda/matmul_dd.cu, which has one lane: on the way to hi and to lo (bound_dd.h). Lanes are joined one after the
- * other. */
+/* The sums of resolve_dd.h and of src/cuda/matmul_dd.cu, which has one lane: on the way to hi and to lo (bound_dd.h). Lanes
+ * are joined one after the other. */
 static void dot2(int64_t k) {
   char *a = elements(RM_F32, k), where[32];
   double his[RM_LANES], los[RM_LANES], sizes[RM_LANES];

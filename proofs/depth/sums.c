@@ -1,12 +1,12 @@
-/* How many roundings a term passes in sums, rows and scatter sums (src/reduce/chains.h, sum_parts.h, segment.h, src/nn/rows/step.h): the
- * source of the library over depths. sums LONGEST [ALLOWANCES LESS BY] */
+/* How many roundings a term passes in sums, rows and scatter sums (src/reduce/chains.h, sum_parts.h, segment.h,
+ * src/nn/rows/step.h): the source of the library over depths. sums LONGEST [ALLOWANCES LESS BY] */
 #include "vocabulary.h"
 
 #include "../../crlibm/simd/machine.h"
 #include "../../src/reduce/vector_pair.h"
 
-/* A two-sum is exact with its error: what is counted is how often the sums that it joins have been rounded, and how many joins follow one
- * another. `joined` begins anew with each running sum. */
+/* A two-sum is exact with its error: what is counted is how often the sums that it joins have been rounded, and how many
+ * joins follow one another. `joined` begins anew with each running sum. */
 static double deepest, joined;
 static rm_vpair depth_two_sum(vf64 a, vf64 b) {
   const vf64 s = vf64_add(a, b);

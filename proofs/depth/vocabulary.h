@@ -1,9 +1,11 @@
-/* The vocabulary of crlibm/simd for any number of lanes, over depths instead of numbers. 0 is nothing: the +0 that a sum begins with,
- * padding. d + 1 is a value that some term has reached through at most d rounded additions. An element is 1; a product of two elements is
- * exact in the formats below binary64 and no deeper than they are; a sum is one deeper than the deeper operand, unless one is nothing.
+/* The vocabulary of crlibm/simd for any number of lanes, over depths instead of numbers. 0 is nothing: the +0 that a sum
+ * begins with, padding. d + 1 is a value that some term has reached through at most d rounded additions. An element is 1; a
+ * product of two elements is exact in the formats below binary64 and no deeper than they are; a sum is one deeper than the
+ * deeper operand, unless one is nothing.
  *
- * A source of the library compiled with it is run as it is, and its results say how many roundings a term has passed, whatever the data.
- * A term of MARK + 1 is deeper than all others: what the result has beyond MARK is that term's own count. */
+ * A source of the library compiled with it is run as it is, and its results say how many roundings a term has passed,
+ * whatever the data. A term of MARK + 1 is deeper than all others: what the result has beyond MARK is that term's own
+ * count. */
 #ifndef RM_PROOF_VOCABULARY_H
 #define RM_PROOF_VOCABULARY_H
 

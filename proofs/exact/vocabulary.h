@@ -1,5 +1,5 @@
-/* The vocabulary of crlibm/simd for any number of lanes, in numbers, with the worst that simd.h allows: quotients, reciprocals and roots are
- * as far from their values as promised, to either side, and wrong where nothing is promised. */
+/* The vocabulary of crlibm/simd for any number of lanes, in numbers, with the worst that simd.h allows: quotients,
+ * reciprocals and roots are as far from their values as promised, to either side, and wrong where nothing is promised. */
 #ifndef RM_PROOF_NUMBERS_H
 #define RM_PROOF_NUMBERS_H
 

@@ -1,6 +1,7 @@
-/* What the rounding tests of the library are given, written down. run.py compiles the library with each call f(...) of a test listed there
- * made WATCH_f(...): the arguments are recorded, with the place of the call, and f is called. Where exact_open is 1 the tests of the first
- * tiers leave all open, so that the second tiers see every element. Macros of one caller know its variables by name. */
+/* What the rounding tests of the library are given, written down. run.py compiles the library with each call f(...) of a test
+ * listed there made WATCH_f(...): the arguments are recorded, with the place of the call, and f is called. Where exact_open
+ * is 1 the tests of the first tiers leave all open, so that the second tiers see every element. Macros of one caller know its
+ * variables by name. */
 #ifndef RM_PROOF_WATCH_H
 #define RM_PROOF_WATCH_H
 

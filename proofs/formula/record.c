@@ -1,6 +1,6 @@
-/* Prints the expression graph of a step of optimisers, formulas, rows or draws, named by the argument: the source of the library over
- * proofs/record.h, with its rounding tests as outputs. A number that a call is given is a constant that nothing else has; a line
- * "name <name> <constant>" says which. */
+/* Prints the expression graph of a step of optimisers, formulas, rows or draws, named by the argument: the source of the
+ * library over proofs/record.h, with its rounding tests as outputs. A number that a call is given is a constant that nothing
+ * else has; a line "name <name> <constant>" says which. */
 #include <string.h>
 
 #define LOAD(name, type) \

@@ -10,8 +10,8 @@ RM_BLAS __attribute__((weak)) void xerbla_(const char *name, const int *info, si
   fprintf(stderr, "repmath_blas: argument %d of %.*s has an illegal value\n", *info, (int)length, name);
 }
 
-/* As in the reference, where routines by rows call those by columns with their operands exchanged: RowMajorStrg says that a position
- * was found there and is counted in that order. Test programs of netlib set and read both variables. */
+/* As in the reference, where routines by rows call those by columns with their operands exchanged: RowMajorStrg says that a
+ * position was found there and is counted in that order. Test programs of netlib set and read both variables. */
 extern RM_BLAS int RowMajorStrg, CBLAS_CallFromC;
 int RowMajorStrg, CBLAS_CallFromC;
 

@@ -1,4 +1,5 @@
-/* Forwards the routines that are not computed here: each name jumps to the routine of that name in the library that REPMATH_BLAS names.
+/* Forwards the routines that are not computed here: each name jumps to the routine of that name in the library that
+ * REPMATH_BLAS names.
  *
  * A jump keeps every argument and result as the caller left it, whatever its type, which a C function could not. */
 #include <dlfcn.h>

@@ -1,8 +1,9 @@
-/* The routines in one precision. The file that includes this one defines RM_TYPE, RM_BITS, RM_FABS, RM_WIDENS, RM_LETTER (s or d),
- * RM_SUFFIX (f32 or f64) and RM_FORMAT.
+/* The routines in one precision. The file that includes this one defines RM_TYPE, RM_BITS, RM_FABS, RM_WIDENS, RM_LETTER (s
+ * or d), RM_SUFFIX (f32 or f64) and RM_FORMAT.
  *
- * In Fortran every argument is passed by address, matrices are stored by columns, and integers have 32 bits. The numbers of wrong arguments are those of the
- * reference BLAS, in its order of checks. A negative increment walks a vector from its end. */
+ * In Fortran every argument is passed by address, matrices are stored by columns, and integers have 32 bits. The numbers of
+ * wrong arguments are those of the reference BLAS, in its order of checks. A negative increment walks a vector from its
+ * end. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,8 @@ typedef struct {
   int64_t incy;
 } rm_blas_gemv_problem;
 
-/* y^T = alpha x^T op(A)^T + beta y^T: increments are then leading dimensions. A vector that runs backwards goes through a copy. */
+/* y^T = alpha x^T op(A)^T + beta y^T: increments are then leading dimensions. A vector that runs backwards goes through a
+ * copy. */
 static void rm_blas_gemv(const rm_blas_gemv_problem *p) {
   const int64_t rows = p->transposed ? p->n : p->m, terms = p->transposed ? p->m : p->n;
   if (p->m == 0 || p->n == 0 || (rm_blas_is_zero(p->alpha) && p->beta == 1)) return;

@@ -6,8 +6,9 @@
 #include "../../crlibm/fp/round.h"
 #include "../../crlibm/simd/simd.h"
 
-/* Each format is read as its own type: from several copies of a few bytes into wider variables GCC 12.2 at -O3 for AVX-512 made
- * vectors with wrong elements (test_matmul_blocks_full_of_open_elements saw it; -fno-tree-slp-vectorize made it right). */
+/* Each format is read as its own type: from several copies of a few bytes into wider variables GCC 12.2 at -O3 for AVX-512
+ * made vectors with wrong elements (test_matmul_blocks_full_of_open_elements saw it; -fno-tree-slp-vectorize made it
+ * right). */
 RM_FN uint64_t rm_read_bits(const char *p, const int fmt) {
   uint64_t d;
   uint32_t s;

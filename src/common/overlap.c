@@ -78,7 +78,8 @@ int64_t rm_steps_together(int64_t n, const char *out, ptrdiff_t stride_out, cons
     return rest >= size && divisor - rest >= size ? n : 1;
   }
   if (far < size) return far == 0 ? n : 1;
-  /* The smallest distance of steps at which an element of x may share bytes with one of out: larger ones lie further beyond. */
+  /* The smallest distance of steps at which an element of x may share bytes with one of out: larger ones lie further
+   * beyond. */
   const offset distance = (far - size) / step + 1;
   return distance >= n || distance * step - far >= size ? n : (int64_t)distance;
 }

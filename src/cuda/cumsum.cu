@@ -1,11 +1,12 @@
 /* cumsum: exact sums of chunks and their exact prefixes; then one thread adds each chunk from its prefix on, as on the CPU
  * (reduce/prefixes.h).
  *
- * Cost: each term is read twice, added once to the accumulator of its chunk and once to a running sum; what the running sum leaves
- * undecided goes to an accumulator again. Prefixes are sums digit by digit, without carries, with a thread for each digit: first over the chunks
- * of a group, then over the groups. The same launches do all rows; where rows are many each is one chunk, which needs no prefix. Workspace: an
- * accumulator of 1,080 bytes for each chunk and each group, where a row has more than one chunk, of at least RM_CHUNK terms: at most 18 MB for one row,
- * and 54 MB for many (16,384 rows of two chunks and a group). */
+ * Cost: each term is read twice, added once to the accumulator of its chunk and once to a running sum; what the running sum
+ * leaves undecided goes to an accumulator again. Prefixes are sums digit by digit, without carries, with a thread for each
+ * digit: first over the chunks of a group, then over the groups. The same launches do all rows; where rows are many each is
+ * one chunk, which needs no prefix. Workspace: an accumulator of 1,080 bytes for each chunk and each group, where a row has
+ * more than one chunk, of at least RM_CHUNK terms: at most 18 MB for one row, and 54 MB for many (16,384 rows of two chunks
+ * and a group). */
 #include "launch.h"
 
 #include "engine.h"
@@ -150,14 +151,8 @@ rm_status rm_cuda_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t strid
 
 rm_status rm_cuda_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                               int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out, rm_cuda_stream stream) {
-  const bool any = rows > 0 && n > 0;
-  if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (rows < 0) return RM_STATUS(RM_ERR_SIZE, 2);
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 3);
-  if (any && !x) return RM_STATUS(RM_ERR_NULL, 4);
-  if (format_out < 0 || format_out >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 7);
-  if (any && !out) return RM_STATUS(RM_ERR_NULL, 8);
-  if (!any) return RM_OK;
+  const rm_status status = rm_cumsum_rows_check(format_x, rows, n, x, format_out, out);
+  if (status || rows == 0 || n == 0) return status;
   const chunks c = {
       {n, {static_cast<const char *>(x), stride_x}, {nullptr, 0}, format_x, nullptr}, rows, row_x, 0, 0, 0, nullptr, nullptr};
   return cumsum_rows(c, format_out, out, row_out, stride_out, stream);

@@ -6,8 +6,8 @@
  * conflicts: a half warp that stores four neighbouring indices or vectors, or loads a fragment, accesses sixteen different
  * pairs of banks.
  *
- * Order of additions: the 16 terms of a piece go into an accumulation chain in any order, and a chain ends after RM_KC terms, as the bound of
- * blas/gemm/bound_b64.h requires. */
+ * Order of additions: the 16 terms of a piece go into an accumulation chain in any order, and a chain ends after RM_KC terms,
+ * as the bound of blas/gemm/bound_b64.h requires. */
 #pragma once
 
 #include "loads.h"
@@ -101,8 +101,8 @@ __device__ void store_quad(double (*x)[vectors_of_tile], const dense_side &s, in
   }
 }
 
-/* The elements of a tile that a thread holds: parts of 16 x 8, each two results of mma.m8n8k4 (tiles.h) above each other. Element c < 4 of a part is
- * in row 8 (c / 2) + lane / 4 and column 2 (lane mod 4) + c mod 2. */
+/* The elements of a tile that a thread holds: parts of 16 x 8, each two results of mma.m8n8k4 (tiles.h) above each other.
+ * Element c < 4 of a part is in row 8 (c / 2) + lane / 4 and column 2 (lane mod 4) + c mod 2. */
 __device__ inline int dense_row(int i, int c) {
   return static_cast<int>(threadIdx.x) / 32 / (RM_D_COLS / RM_D_WARP) * RM_D_WARP + i * 16 + c / 2 * 8 +
          static_cast<int>(threadIdx.x) % 32 / 4;
@@ -228,8 +228,8 @@ __global__ void __launch_bounds__(RM_D_THREADS)
     if (l < vectors)
       for (int64_t k = group; k < terms; k += RM_D_AHEAD * groups) {
         double x[RM_D_AHEAD];
-        RM_UNROLL for (int a = 0; a < RM_D_AHEAD; a++)
-          x[a] = k + a * groups < terms ? read<fmt>(p + (k + a * groups) * o.k_stride, is_aligned) : 0.0;
+        RM_UNROLL for (int a = 0; a < RM_D_AHEAD; a++) x[a] =
+            k + a * groups < terms ? read<fmt>(p + (k + a * groups) * o.k_stride, is_aligned) : 0.0;
         RM_UNROLL for (int a = 0; a < RM_D_AHEAD; a++) square = vf64_mad(x[a], x[a], square);
       }
     __syncthreads();

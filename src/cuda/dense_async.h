@@ -1,11 +1,11 @@
-/* Products of dense f32 matrices on devices with much shared memory (compute capability 9.0). Eight warps with 64 x 32 elements each compute a
- * tile of 128 x 128, 16 indices k at a time. The factors come to shared memory as they are, by asynchronous copies some
- * pieces ahead (cp.async), and become binary64 when a warp takes them. So a thread's registers hold accumulation chains, and
- * their sums lie in shared memory.
+/* Products of dense f32 matrices on devices with much shared memory (compute capability 9.0). Eight warps with 64 x 32
+ * elements each compute a tile of 128 x 128, 16 indices k at a time. The factors come to shared memory as they are, by
+ * asynchronous copies some pieces ahead (cp.async), and become binary64 when a warp takes them. So a thread's registers hold
+ * accumulation chains, and their sums lie in shared memory.
  *
- * Layout: a factor whose indices k are neighbours keeps the 16 of a vector in a row of RM_A_BY_K floats; one whose vectors are neighbours keeps
- * the 128 vectors of an index in a row of RM_A_BY_VECTOR. The 32 elements of a fragment, 8 vectors by 4 indices, are in
- * different banks in both: 20 v + k and 136 k + v are different modulo 32.
+ * Layout: a factor whose indices k are neighbours keeps the 16 of a vector in a row of RM_A_BY_K floats; one whose vectors
+ * are neighbours keeps the 128 vectors of an index in a row of RM_A_BY_VECTOR. The 32 elements of a fragment, 8 vectors by 4
+ * indices, are in different banks in both: 20 v + k and 136 k + v are different modulo 32.
  *
  * Order of additions: as in dense.h. */
 #pragma once
@@ -66,11 +66,11 @@ __device__ inline void copy_async(float *to, const char *from, int bytes) {
   RM_ASYNC("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
   (void)address, (void)from, (void)bytes;
 }
-__device__ inline void end_of_copies() { RM_ASYNC("cp.async.commit_group;" ::: "memory"); }
+__device__ inline void end_of_copies() { RM_ASYNC("cp.async.commit_group;" :: : "memory"); }
 /* Waits for all stages but the newest two. */
 __device__ inline void await_copies() {
   static_assert(RM_A_STAGES == 4, "the number below");
-  RM_ASYNC("cp.async.wait_group 2;" ::: "memory");
+  RM_ASYNC("cp.async.wait_group 2;" :: : "memory");
 }
 #undef RM_ASYNC
 #endif
@@ -112,9 +112,10 @@ template <bool by_k> __device__ inline double async_element(const float *x, int 
 #if RM_HAS_MMA
 __device__ inline void multiply_async(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
   multiply_part(c, a, b);
 #endif
@@ -129,8 +130,7 @@ __device__ inline tile async_tile_of(const dense_tiling &t, int64_t index) {
 }
 
 /* Computes the sums of a tile, then calls f(row, column, sum) for this thread's elements that C has. */
-template <bool a_by_k, bool b_by_k, class F>
-__device__ void async_tile(const device_problem &d, const tile &at, F f) {
+template <bool a_by_k, bool b_by_k, class F> __device__ void async_tile(const device_problem &d, const tile &at, F f) {
 #if RM_HAS_MMA
   async_memory &memory = async_memory_of_block();
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, term = lane % 4, vector = lane / 4;
@@ -159,12 +159,12 @@ __device__ void async_tile(const device_problem &d, const tile &at, F f) {
     const async_stage &x = memory.stage[piece % RM_A_STAGES];
     RM_UNROLL for (int k = 0; k < RM_A_DEPTH; k += 8) {
       double y[RM_A_COL_PARTS][2];
-      RM_UNROLL for (int j = 0; j < RM_A_COL_PARTS; j++)
-        RM_UNROLL for (int h = 0; h < 2; h++) y[j][h] = async_element<b_by_k>(x.b, col + j * 8 + vector, k + term + 4 * h);
+      RM_UNROLL for (int j = 0; j < RM_A_COL_PARTS; j++) RM_UNROLL for (int h = 0; h < 2; h++) y[j][h] =
+          async_element<b_by_k>(x.b, col + j * 8 + vector, k + term + 4 * h);
       RM_UNROLL for (int i = 0; i < RM_A_ROW_PARTS; i++) {
         double z[4];
-        RM_UNROLL for (int e = 0; e < 4; e++)
-          z[e] = async_element<a_by_k>(x.a, row + i * 16 + e % 2 * 8 + vector, k + term + e / 2 * 4);
+        RM_UNROLL for (int e = 0; e < 4; e++) z[e] =
+            async_element<a_by_k>(x.a, row + i * 16 + e % 2 * 8 + vector, k + term + e / 2 * 4);
         RM_UNROLL for (int j = 0; j < RM_A_COL_PARTS; j++) multiply_async(chain[i][j], z, y[j]);
       }
     }

@@ -62,9 +62,10 @@ template <class T, int arity> __device__ void load_words(const rm_arrays &in, in
   for (int k = 0; k < arity; k++) x[k] = reinterpret_cast<const word_of<T> *>(in.x[k])[at];
 }
 
-/* A thread takes words `jump` apart, at most RM_ROUNDS of them, and loads the next before it computes one, to hide the latency of memory. A
- * word with an undecided element is left as it is until the end: a call among the others would keep their values in memory. Four
- * blocks of a multiprocessor are resident, so that the whole loop, which few elements need, may spill registers. */
+/* A thread takes words `jump` apart, at most RM_ROUNDS of them, and loads the next before it computes one, to hide the
+ * latency of memory. A word with an undecided element is left as it is until the end: a call among the others would keep
+ * their values in memory. Four blocks of a multiprocessor are resident, so that the whole loop, which few elements need, may
+ * spill registers. */
 #ifndef RM_CFG_WORD_BLOCKS
 #define RM_CFG_WORD_BLOCKS 4096
 #endif

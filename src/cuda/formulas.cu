@@ -1,5 +1,5 @@
-/* Formulas: one thread for each element runs the CPU's fast phase (nn/formula/step.h), or double-double if that is undecided or
- * its bounds do not hold. An element that needs more is not written, since out may be an argument. */
+/* Formulas: one thread for each element runs the CPU's fast phase (nn/formula/step.h), or double-double if that is undecided
+ * or its bounds do not hold. An element that needs more is not written, since out may be an argument. */
 #include "formulas.h"
 
 #include "elements_fast.h"

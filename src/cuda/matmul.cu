@@ -11,10 +11,6 @@ rm_status rm_cuda_matmul_run(const rm_matmul_problem *p, rm_cuda_stream stream) 
 
 namespace {
 
-rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) {
-  return rm_view{static_cast<char *>(const_cast<void *>(base)), row, col};
-}
-
 rm_status strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias, rm_view c,
                   rm_cuda_stream stream) {
   const rm_status status = rm_check_strided(p, m, n, k, a, b, bias, c);
@@ -30,8 +26,8 @@ rm_status rm_cuda_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const floa
                                      ptrdiff_t stride_bias, float *c, ptrdiff_t row_c, ptrdiff_t col_c,
                                      rm_cuda_stream stream) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F32, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c),
-                 stream);
+  return strided(&p, m, n, k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b), rm_view_of(bias, 0, stride_bias),
+                 rm_view_of(c, row_c, col_c), stream);
 }
 
 rm_status rm_cuda_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
@@ -39,8 +35,8 @@ rm_status rm_cuda_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const doub
                                      ptrdiff_t stride_bias, double *c, ptrdiff_t row_c, ptrdiff_t col_c,
                                      rm_cuda_stream stream) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F64, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c),
-                 stream);
+  return strided(&p, m, n, k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b), rm_view_of(bias, 0, stride_bias),
+                 rm_view_of(c, row_c, col_c), stream);
 }
 
 rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
@@ -51,8 +47,8 @@ rm_status rm_cuda_matmul_batched(int format, int format_out, int64_t batch, int6
   rm_matmul_problem p;
   const rm_status status = rm_check_batch(&p, format, format_out, batch, next_a, next_b, next_bias, next_c);
   if (status) return status;
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias), view(c, row_c, col_c),
-                 stream);
+  return strided(&p, m, n, k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b), rm_view_of(bias, 0, stride_bias),
+                 rm_view_of(c, row_c, col_c), stream);
 }
 
 rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, double alpha,

@@ -1,6 +1,6 @@
-/* Device memory, strided copies and streams. Memory comes from a pool for each device, which keeps RM_POOL_KEPT bytes of what is free when
- * the host waits for the device: the default pool keeps none, and mapping memory again takes longer than most calls. A launch copies up to RM_COPIED_AXES axes; an array with more takes a launch for
- * each index of its first ones. */
+/* Device memory, strided copies and streams. Memory comes from a pool for each device, which keeps RM_POOL_KEPT bytes of what
+ * is free when the host waits for the device: the default pool keeps none, and mapping memory again takes longer than most
+ * calls. A launch copies up to RM_COPIED_AXES axes; an array with more takes a launch for each index of its first ones. */
 #include "launch.h"
 
 #include "../../include/repmath/cuda_memory.h"

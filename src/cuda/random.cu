@@ -1,4 +1,5 @@
-/* Words, integers, Bernoulli trials, dropout and uniform numbers: one thread for each element runs the body of the CPU's loop. */
+/* Words, integers, Bernoulli trials, dropout and uniform numbers: one thread for each element runs the body of the CPU's
+ * loop. */
 #include "random.h"
 
 #include "../random/dropout.h"

@@ -17,8 +17,8 @@ RM_LONG uint32_t make_apart(const rm_random_problem *problem, int64_t from, int 
   return make(problem, from, n, random, out, fmt);
 }
 
-/* An element takes `width` bytes of randomness, 4 or 8. `make` sees one element, and that of a dropout's input in place of the
- * array. */
+/* An element takes `width` bytes of randomness, 4 or 8. `make` sees one element, and that of a dropout's input in place of
+ * the array. */
 template <class T, int width, rm_chunk_fn *make, int fmt, bool apart>
 __global__ void random_kernel(rm_random_problem problem, int64_t n, bool aligned_out, bool aligned_x) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, per_block = 16 / width;

@@ -90,7 +90,8 @@ template <class X, class Y> __device__ retry_part retry_sums(int64_t terms, int 
   return mine;
 }
 template <int fmt>
-__device__ retry_part retry_part_of_lane(const device_problem &d, const rm_matmul_problem &p, int64_t r, int64_t c, int lane) {
+__device__ retry_part retry_part_of_lane(const device_problem &d, const rm_matmul_problem &p, int64_t r, int64_t c,
+                                         int lane) {
   if (p.a.im2col || p.b.im2col) { /* a missing element (padding) counts as 0 */
     auto load = [](const char *at, bool is_aligned) { return at ? read<fmt>(at, is_aligned) : 0.0; };
     return retry_sums(

@@ -15,8 +15,8 @@
 
 namespace {
 
-/* A barrier for all threads of the block. With RM_LED_BLOCKS one thread arrives from another place in the program than the others of its warp, which
- * the aligned barrier of __syncthreads() does not allow (PTX, barrier.sync). */
+/* A barrier for all threads of the block. With RM_LED_BLOCKS one thread arrives from another place in the program than the
+ * others of its warp, which the aligned barrier of __syncthreads() does not allow (PTX, barrier.sync). */
 __device__ inline void block_sync() {
 #if defined(RM_LED_BLOCKS) && !defined(RM_CFG_EMULATE_DEVICE)
   asm volatile("barrier.sync 0;" ::: "memory");
@@ -183,8 +183,8 @@ __device__ inline int64_t block_first(int64_t n, const double *x, double value) 
   return of_block<join_min>(i);
 }
 
-/* How many elements are undecided, or -1 for an operation that has no loop here. With `listed` their indices go to s->undecided, in no order; *count, which all
- * threads share, counts them and must begin as 0. */
+/* How many elements are undecided, or -1 for an operation that has no loop here. With `listed` their indices go to
+ * s->undecided, in no order; *count, which all threads share, counts them and must begin as 0. */
 template <bool listed> __device__ int64_t block_store(rm_row_operation op, const rm_row_store *s, unsigned *count) {
   block_sync();
   switch (op) {

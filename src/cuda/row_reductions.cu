@@ -1,12 +1,14 @@
 /* sum, mean, norm, dot, var and std of many rows, or of a long one, in a few launches.
  *
- * Approximate sums with their bounds come first (row_totals.h). Rows that these leave undecided are listed, and summed exactly by a thread block each,
- * or by several where rows are few. The block has one accumulator for each lane of a warp in shared memory, to which threads add atomically:
- * additions of integers are exact in any order, and so is everything that follows.
+ * Approximate sums with their bounds come first (row_totals.h). Rows that these leave undecided are listed, and summed
+ * exactly by a thread block each, or by several where rows are few. The block has one accumulator for each lane of a warp in
+ * shared memory, to which threads add atomically: additions of integers are exact in any order, and so is everything that
+ * follows.
  *
- * Cost: each term is read once, for var and std twice, and again where its row is undecided. Nothing waits for the host. Workspace: 8 bytes
- * a row, for var and std 40. Where rows are split, 32 bytes a part: at most 4,094 parts (2,047 rows in two parts each), in sums of columns 32 times as
- * many, 4.2 MB. For the exact sums of fewer than 256 rows 280 kB, for var and std twice that. */
+ * Cost: each term is read once, for var and std twice, and again where its row is undecided. Nothing waits for the host.
+ * Workspace: 8 bytes a row, for var and std 40. Where rows are split, 32 bytes a part: at most 4,094 parts (2,047 rows in two
+ * parts each), in sums of columns 32 times as many, 4.2 MB. For the exact sums of fewer than 256 rows 280 kB, for var and std
+ * twice that. */
 extern "C" {
 #include "../common/overlap.h" /* declares functions of C: it must come before headers that include it */
 }
@@ -60,8 +62,8 @@ struct row_function {
 
 /* An approximation of the function of a sum within err of hi + lo, and its error bound *around.
  *
- * The divisor and the quotient are rounded: 2.02 u |c| and an underflow, of at most 2^-1074. The root of a number within e of c > 0
- * differs from that of c by at most e/root(c), and the computed root v is rounded. */
+ * The divisor and the quotient are rounded: 2.02 u |c| and an underflow, of at most 2^-1074. The root of a number within e of
+ * c > 0 differs from that of c by at most e/root(c), and the computed root v is rounded. */
 __device__ double function_dd_ball(const rm_sum_function &f, double hi, double lo, double err, double *around) {
   const double divisor = static_cast<double>(f.divisor), scale = rm_pow2(f.scale);
   const double c = hi * scale / divisor;

@@ -1,14 +1,16 @@
 /* Approximate sums of many rows: each thread adds a part, and the parts are joined to a sum and its bound for each row.
  *
- * A thread block has `across` rows side by side and `lanes` threads for each of them, arranged so that loads are coalesced. Where the terms of a row
- * are neighbours in memory, so are its lanes, and they read 16 bytes at a time if all rows are aligned to that; where rows are nearer to each other
- * than terms (sums of columns), neighbouring threads have neighbouring rows. Long rows are split into spans, each added by a thread block.
+ * A thread block has `across` rows side by side and `lanes` threads for each of them, arranged so that loads are coalesced.
+ * Where the terms of a row are neighbours in memory, so are its lanes, and they read 16 bytes at a time if all rows are
+ * aligned to that; where rows are nearer to each other than terms (sums of columns), neighbouring threads have neighbouring
+ * rows. Long rows are split into spans, each added by a thread block.
  *
- * Bounds (reduce/sum_parts.h): a thread adds accumulation chains of at most RM_CHAIN terms, and each chain to its sum by a two-sum. Plain: the error of
- * a chain is at most RM_CHAIN u' times the A of its terms, two additions less than counted there. Compensated: a term passes at most RM_CHAIN
- * additions in its chain, one for each chain of its thread, and one for each join of threads, in a tree, and of spans; all are counted
- * in `depth`, and `size` passes as many. A chain's errors are summed apart and join the sum of errors in two additions, where the main
- * sum has one. So the conditions hold from which these bounds are derived. */
+ * Bounds (reduce/sum_parts.h): a thread adds accumulation chains of at most RM_CHAIN terms, and each chain to its sum by a
+ * two-sum. Plain: the error of a chain is at most RM_CHAIN u' times the A of its terms, two additions less than counted
+ * there. Compensated: a term passes at most RM_CHAIN additions in its chain, one for each chain of its thread, and one for
+ * each join of threads, in a tree, and of spans; all are counted in `depth`, and `size` passes as many. A chain's errors are
+ * summed apart and join the sum of errors in two additions, where the main sum has one. So the conditions hold from which
+ * these bounds are derived. */
 #ifndef RM_CUDA_ROW_TOTALS_H /* a name, so that a test can put a changed copy in its place */
 #define RM_CUDA_ROW_TOTALS_H
 
@@ -118,7 +120,8 @@ template <int fmt, sum_kind kind, bool compensated> struct thread_sum {
   }
 };
 
-/* Adds the terms from begin to end of a row that belong to one of its lanes. A few loads are issued before their additions, to hide their latency. */
+/* Adds the terms from begin to end of a row that belong to one of its lanes. A few loads are issued before their additions,
+ * to hide their latency. */
 template <int fmt, sum_kind kind, bool compensated>
 __device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p, int64_t begin, int64_t end, int lane,
                                   double shift) {
@@ -181,7 +184,8 @@ __device__ rm_partial sum_of_lane(const sum_plan &plan, const rm_sum_problem &p,
   return sum.sum;
 }
 
-/* Joins the parts of `lanes` threads, `apart` from each other, in the part of the first of them. All threads of the block call it. */
+/* Joins the parts of `lanes` threads, `apart` from each other, in the part of the first of them. All threads of the block
+ * call it. */
 __device__ inline void join_lanes(rm_partial *part, rm_partial mine, int lane, int lanes, int apart) {
   const int t = static_cast<int>(threadIdx.x);
   __syncthreads(); /* the parts of the last call have been read */
@@ -241,7 +245,8 @@ void row_totals_of(const sum_rows &s, const sum_plan &plan, rm_partial *parts, c
     RM_LAUNCH((row_join_kernel<F>), no_more_than(s.rows, 1 << 16), SUM_THREADS, stream, s.rows, plan.splits, parts, conclude);
 }
 
-/* Runs conclude(row, sum) for each row, on the device; deviations are taken from conclude.shift(row). Binary64 has compensated sums only. */
+/* Runs conclude(row, sum) for each row, on the device; deviations are taken from conclude.shift(row). Binary64 has
+ * compensated sums only. */
 template <sum_kind kind, bool compensated, class F>
 void row_totals(const sum_rows &s, const sum_plan &plan, rm_partial *parts, const F &conclude, cudaStream_t stream) {
   switch (s.fmt) {

@@ -1,6 +1,6 @@
 /* Launches of operators over rows. In the fast phase all threads of a block share the work on a row (rows_fast.h); in the
- * accurate phase one thread leads the block of an undecided row (rows_accurate.h). Both run the CPU's function of a row, and each
- * file of an operator includes one of the two. */
+ * accurate phase one thread leads the block of an undecided row (rows_accurate.h). Both run the CPU's function of a row, and
+ * each file of an operator includes one of the two. */
 #pragma once
 
 #include "undecided.h"

@@ -34,8 +34,8 @@ enum block_loop {
   LOOP_DD_BALL_EXPONENTIALS
 };
 
-/* What the leader asks for: a loop, and room for the arguments of any. Its pointers must not lead to the leader's own variables,
- * which lie in memory that is local to its thread. */
+/* What the leader asks for: a loop, and room for the arguments of any. Its pointers must not lead to the leader's own
+ * variables, which lie in memory that is local to its thread. */
 struct loop_arguments {
   block_loop loop;
   int64_t n, stride;
@@ -107,7 +107,8 @@ __device__ loop_result run_share() {
 #if defined(RM_SHARED_EXPONENTIALS)
     case LOOP_DD_BALL_EXPONENTIALS: {
       rm_dd_ball mine;
-      const int left_out = rm_exp_row_some_dd_ball(&mine, work.n, work.x, work.m, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
+      const int left_out =
+          rm_exp_row_some_dd_ball(&mine, work.n, work.x, work.m, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
       r.dd_ball = of_block<join_dd_ball>(mine);
       r.count = of_block<join_add>(static_cast<int64_t>(left_out));
       break;

@@ -144,10 +144,6 @@ rm_status run(scatter &s, cudaStream_t stream) {
   return launched();
 }
 
-rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) {
-  return rm_view{static_cast<char *>(const_cast<void *>(base)), row, col};
-}
-
 rm_status call(rm_scatter_problem p, const int64_t *index, rm_cuda_stream stream) {
   p.index = reinterpret_cast<const char *>(index);
   scatter s = {};
@@ -163,14 +159,16 @@ extern "C" {
 rm_status rm_cuda_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                             int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                             ptrdiff_t col_src, rm_cuda_stream stream) {
-  return call({format, 1, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src), nullptr, stride_index}, index,
-              stream);
+  return call({format, 1, 0, rows, cols, n, rm_view_of(out, row_out, col_out), rm_view_of(src, row_src, col_src), nullptr,
+               stride_index},
+              index, stream);
 }
 
 rm_status rm_cuda_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out,
                               int64_t n, const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                               ptrdiff_t col_src, rm_cuda_stream stream) {
-  return call({format, 0, 0, rows, cols, n, view(out, row_out, col_out), view(src, row_src, col_src), nullptr, stride_index}, index,
-              stream);
+  return call({format, 0, 0, rows, cols, n, rm_view_of(out, row_out, col_out), rm_view_of(src, row_src, col_src), nullptr,
+               stride_index},
+              index, stream);
 }
 }

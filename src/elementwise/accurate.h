@@ -3,8 +3,9 @@
 
 #include "kernels.h"
 
-/* f(x[0], ...) rounded to the format (RM_F16 ...) in the rounding mode (RM_NEAREST ...), as bits of the format. Arguments are exact
- * values of numbers of the format, or NaN. Ors RM_FLAG_* into *flags. The caller has put the floating-point environment right. */
+/* f(x[0], ...) rounded to the format (RM_F16 ...) in the rounding mode (RM_NEAREST ...), as bits of the format. Arguments are
+ * exact values of numbers of the format, or NaN. Ors RM_FLAG_* into *flags. The caller has put the floating-point environment
+ * right. */
 typedef uint64_t rm_accurate_fn(const double *x, int format, int rule, uint32_t *flags);
 
 #define RM_ACCURATE_ARGUMENTS_1(x) (x)[0]

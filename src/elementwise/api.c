@@ -1,5 +1,5 @@
-/* The public elementwise functions. They check the arguments, set the floating-point environment, and divide the work among threads, which call
- * the kernel table. */
+/* The public elementwise functions. They check the arguments, set the floating-point environment, and divide the work among
+ * threads, which call the kernel table. */
 #include "../../include/repmath/elementwise.h"
 #include "../../include/repmath/elementwise_rounded.h"
 
@@ -14,7 +14,8 @@ enum { RM_GRAIN = 1 << 15, RM_GRAIN_ROUNDED = 1 << 11 }; /* elements that are wo
 
 enum { RM_LONG_ARRAY = 1 << 12, RM_LINE = 64 }; /* elements; bytes of a cache line */
 
-/* One call: the same arguments for every thread. table: see elementwise/half_table.h; kernel: NULL for a rounding mode without one. */
+/* One call: the same arguments for every thread. table: see elementwise/half_table.h; kernel: NULL for a rounding mode
+ * without one. */
 typedef struct {
   int function, arity, format, mode;
   int64_t n;
@@ -37,8 +38,8 @@ static uint32_t stretch(const problem *j, int64_t from, int64_t count) {
   return rm_map_rounded(j->function, j->arity, j->format, j->mode, count, x, j->sx, y, j->sy);
 }
 
-/* Of a long array, the elements before the first whole cache line are computed first: the vectors after them lie in one line each,
- * where the arrays are alike, as NumPy's large ones are. */
+/* Of a long array, the elements before the first whole cache line are computed first: the vectors after them lie in one line
+ * each, where the arrays are alike, as NumPy's large ones are. */
 static uint32_t part(const void *context, int64_t begin, int64_t end) {
   const problem *j = context;
   const int64_t count = end - begin;

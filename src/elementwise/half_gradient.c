@@ -2,7 +2,8 @@
  *
  * d is the derivative at x, D = RN24(d) the table's normal number, |D - d| <= 2^-24 |D|; g is an f32 number, P = RN24(g D).
  * When |g D| >= 2^-126, |P - g D| <= 2^-24 |P| and |g D - g d| <= 2^-24 |g D| <= 2^-24 (1 + 2^-24) |P|: so |P - g d| <
- * 2^-22.99 |P|. Else the two are at most 2^-150, half a unit of f32, each: one unit for bf16; in f16 it is a zero of P's sign.
+ * 2^-22.99 |P|. Else the two are at most 2^-150, half a unit of f32, each: one unit for bf16; in f16 it is a zero of P's
+ * sign.
  *   f16    P (1 -+ 2^-22), each rounded by at most 2^-24 of itself, enclose g d. Where both round to the same number, so
  *          does g d.
  *   bf16   |P| < 2^24 units: a number within 2^-22 |P| of P is within four units. Where the bits that are dropped are further

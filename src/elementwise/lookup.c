@@ -16,8 +16,8 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *k
   for (int64_t i = 0; i < n; i += BLOCK) {
     uint16_t in_copy[BLOCK], out_copy[BLOCK];
     const int count = n - i < BLOCK ? (int)(n - i) : BLOCK;
-    /* A block of each that is contiguous is used where it is; x not where it is y, since flags are looked up after the store. Gathers
-     * take both from copies, for which they have been measured. */
+    /* A block of each that is contiguous is used where it is; x not where it is y, since flags are looked up after the store.
+     * Gathers take both from copies, for which they have been measured. */
     const int direct = table->by_loads && count == BLOCK;
     const uint16_t *in = in_copy;
     uint16_t *out = direct && sy == sizeof *out ? (uint16_t *)(void *)(y + i * sy) : out_copy;
@@ -28,7 +28,8 @@ uint32_t RM_ISA_SYMBOL(rm_lookup16)(const struct rm_table16 *table, rm_map_fn *k
     } else { /* filled up with the first element */
       for (int k = 0; k < BLOCK; k++) __builtin_memcpy(in_copy + k, x + (i + (k < count ? k : 0)) * sx, sizeof *in);
     }
-    /* Look-ups leave the hardware no room to prefetch what is read and written: a quarter of the time when it is not in a cache. */
+    /* Look-ups leave the hardware no room to prefetch what is read and written: a quarter of the time when it is not in a
+     * cache. */
     if (i + 2 * BLOCK <= n)
       for (int k = 0; k < BLOCK; k += LINE) {
         if (i + AHEAD + BLOCK <= n) __builtin_prefetch(x + (i + AHEAD + k) * sx);

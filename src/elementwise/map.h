@@ -1,11 +1,13 @@
 /* One loop per function and format over the kernels of crlibm/<function>. Included by one translation unit a function
  * (cmake/functions.cmake writes them), after crlibm/<function>/<function>.h, which gives
- *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the undecided lanes (simd/fast_phase.h)
+ *   vm64 rm_<f>_fast_<format>(const vf64 *x, vf64 *y)            a vector of results and the undecided lanes
+ *                                                                (simd/fast_phase.h)
  *   int64_t rm_<f>_span_<format>(x, i, n, y)                     for some functions: results from i on (simd/machine.h)
- *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         undecided lanes whose result saturates, put into y: NaN only for an
+ *   vm64 rm_<f>_decided(vf64 x ..., int format, vf64 *y)         undecided lanes whose result saturates, put into y: NaN only
+ *                                                                for an
  *                                                              invalid argument, an infinity where IEEE 754 gives one
- * The block loop stores results and tests one mask; only flagged lanes that are not saturated are computed again, by the accurate
- * phase: once for each argument that comes again (special.h). */
+ * The block loop stores results and tests one mask; only flagged lanes that are not saturated are computed again, by the
+ * accurate phase: once for each argument that comes again (special.h). */
 #pragma once
 
 #include "../../crlibm/simd/fast_phase.h"
@@ -23,7 +25,8 @@ typedef vm64 rm_saturated(const vf64 *x, int format, vf64 *y);
 /* Results from i on, as far as they need no test; returns the first that is left. */
 typedef int64_t rm_span(const char *const *x, int64_t i, int64_t n, char *y, uint32_t *flags);
 
-/* What the loop of a function and format calls. All of it is constant where the functions below are called, and is inlined there. */
+/* What the loop of a function and format calls. All of it is constant where the functions below are called, and is inlined
+ * there. */
 typedef struct {
   rm_step *step;
   rm_span *span;
@@ -125,8 +128,8 @@ RM_FN uint32_t rm_map(const rm_phases f, int64_t n, const char *const *x, const 
 }
 
 #if RM_B32
-/* The f32 loop over a binary32 evaluation. Undecided lanes are deferred and computed together by `wider`, the loop above; a block most
- * of whose lanes are undecided goes there as it is. Arrays may be anywhere: single elements are copied. */
+/* The f32 loop over a binary32 evaluation. Undecided lanes are deferred and computed together by `wider`, the loop above; a
+ * block most of whose lanes are undecided goes there as it is. Arrays may be anywhere: single elements are copied. */
 enum { RM_QUEUE = 64 };
 typedef vm32 rm_step_b32(vf32 x, vf32 *y);
 struct rm_queue {
@@ -195,7 +198,8 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
 }
 #endif
 
-/* The second of its arguments: that of RM_SPAN_<f>_<format> (crlibm/simd/machine.h) or RM_NUMBER_OF_NAN_<f> when it is defined, else 0. */
+/* The second of its arguments: that of RM_SPAN_<f>_<format> (crlibm/simd/machine.h) or RM_NUMBER_OF_NAN_<f> when it is
+ * defined, else 0. */
 #define RM_SECOND_(a, b, ...) b
 #define RM_SECOND(...) RM_SECOND_(__VA_ARGS__, 0)
 
@@ -226,8 +230,8 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
   RM_MAP_ENTRY(name, arity, f32, RM_F32, float)                        \
   RM_MAP_ENTRY(name, arity, f64, RM_F64, double)
 
-/* The loops over binary32 evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or <f>_b32_half.h
- * (RM_HALF_<f> is 1: f16 and bf16), and which loops the table names. */
+/* The loops over binary32 evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or
+ * <f>_b32_half.h (RM_HALF_<f> is 1: f16 and bf16), and which loops the table names. */
 #define RM_B32_LOOP_0(name)
 #define RM_B32_LOOP_1(name)                                                                                        \
   RM_STATIC uint32_t map_b32_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \

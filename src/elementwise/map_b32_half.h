@@ -1,5 +1,5 @@
-/* The loop of a 16-bit format over an evaluation in binary32: 4 RM_LANES elements at once, a test of the results or of the arguments,
- * and a queue of the elements that it leaves undecided for the function's loop in binary64. */
+/* The loop of a 16-bit format over an evaluation in binary32: 4 RM_LANES elements at once, a test of the results or of the
+ * arguments, and a queue of the elements that it leaves undecided for the function's loop in binary64. */
 #pragma once
 
 #include "../../crlibm/simd/simd.h"
@@ -16,8 +16,8 @@ enum {
 }; /* elements; LINE: of the cache */
 enum { RM_ROOM16 = RM_QUEUE16 + 2 * RM_GROUP16 };
 
-/* y[0], y[1]: the results of 2 RM_GROUP16 elements, from element i of the arguments x on; bit k of what it returns says that element
- * i + k is undecided. `context` is the loop's. */
+/* y[0], y[1]: the results of 2 RM_GROUP16 elements, from element i of the arguments x on; bit k of what it returns says that
+ * element i + k is undecided. `context` is the loop's. */
 typedef uint32_t rm_step16(const void *context, const uint16_t *const *x, int64_t i, vu16 *y);
 
 struct rm_undecided16 {

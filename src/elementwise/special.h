@@ -1,8 +1,9 @@
-/* Special arguments in the elementwise loops: what is known of a NaN, and of an argument that has come before in the same call.
+/* Special arguments in the elementwise loops: what is known of a NaN, and of an argument that has come before in the same
+ * call.
  *
- * The accurate phase is a function of the arguments' bits, and its flags stay raised: an argument that comes again has the same result, and
- * raises nothing that is not yet raised. So it takes the accurate phase once, and a vector comparison afterwards. Infinities, zeros and other
- * exact cases come in numbers, as masks and padding do. */
+ * The accurate phase is a function of the arguments' bits, and its flags stay raised: an argument that comes again has the
+ * same result, and raises nothing that is not yet raised. So it takes the accurate phase once, and a vector comparison
+ * afterwards. Infinities, zeros and other exact cases come in numbers, as masks and padding do. */
 #pragma once
 
 #include "../../crlibm/simd/machine.h"
@@ -18,10 +19,10 @@ struct rm_known {
   double x[RM_MAX_ARITY][RM_KNOWN], y[RM_KNOWN];
 };
 
-/* The elements of `undecided` in a block of 2 RM_LANES, whose arguments are in and whose other results are at out: NaN where an argument is one
- * (but for functions with number_of_nan), else by the accurate phase. `decided` are elements with a result that is infinite or NaN,
- * whose flags are due: invalid for NaN, nothing for an infinity among the arguments, divide by zero where
- * the last one, of one or two, is 0 (a quotient, a pole), else overflow. */
+/* The elements of `undecided` in a block of 2 RM_LANES, whose arguments are in and whose other results are at out: NaN where
+ * an argument is one (but for functions with number_of_nan), else by the accurate phase. `decided` are elements with a result
+ * that is infinite or NaN, whose flags are due: invalid for NaN, nothing for an infinity among the arguments, divide by zero
+ * where the last one, of one or two, is 0 (a quotient, a pole), else overflow. */
 RM_NOINLINE uint32_t rm_redo(rm_accurate_fn *accurate, int arity, int format, int number_of_nan,
                              const uint64_t (*in)[2 * RM_LANES], uint32_t undecided, uint32_t decided, char *out,
                              struct rm_known *known) {
@@ -87,7 +88,8 @@ RM_FN void rm_learn_f32(struct rm_known_f32 *known, float x, float y) {
   known->y[at] = y;
 }
 
-/* Of 2 RM_B32_LANES elements at x, the results of functions of one argument that are known, put into *y0 and *y1, and which they are. */
+/* Of 2 RM_B32_LANES elements at x, the results of functions of one argument that are known, put into *y0 and *y1, and which
+ * they are. */
 RM_FN uint32_t rm_know_f32(const struct rm_known_f32 *known, const float *x, vf32 *y0, vf32 *y1, uint32_t *flags) {
   const vf32 x0 = vf32_load_f32(x), x1 = vf32_load_f32(x + RM_B32_LANES);
   const vi32 b0 = vf32_bits(x0), b1 = vf32_bits(x1);

@@ -1,5 +1,5 @@
-/* The public random numbers. They compute what a call needs once (random/args.h), set the floating-point environment, and divide the kernels' work among
- * threads. */
+/* The public random numbers. They compute what a call needs once (random/args.h), set the floating-point environment, and
+ * divide the kernels' work among threads. */
 #include "../../include/repmath/random.h"
 
 #include "args.h"

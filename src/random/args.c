@@ -1,4 +1,5 @@
-/* Checks a call of random numbers and computes what it needs once, on the host, for the CPU's entry points and for the launchers. */
+/* Checks a call of random numbers and computes what it needs once, on the host, for the CPU's entry points and for the
+ * launchers. */
 #include "args.h"
 
 #include "../../crlibm/fp/exact.h"
@@ -66,8 +67,8 @@ static void prepare_range(struct rm_range *r, int format, double low, double hig
     if (r->mode == RM_RANGE_TESTED && r->width_error == 0.0) r->mode = power || low == 0.0 ? RM_RANGE_EXACT : RM_RANGE_FUSED;
     return;
   }
-  /* low, high and high - low are multiples of 2^q, u times the last of 2^(q-p): all steps are exact when that leaves `bits` bits of the
-   * largest. The 16-bit formats are stored through binary32, which must hold the sum too. */
+  /* low, high and high - low are multiples of 2^q, u times the last of 2^(q-p): all steps are exact when that leaves `bits`
+   * bits of the largest. The 16-bit formats are stored through binary32, which must hold the sum too. */
   const int bits = format == RM_F32 ? 53 : 24, min = format == RM_F32 ? -1074 : -149;
   const int a = lowest_bit(low), b = lowest_bit(high), q = (a < b ? a : b) - rm_precision(format);
   if (q >= min && highest_bit(size) + 2 - q <= bits) r->mode = RM_RANGE_EXACT;
@@ -175,7 +176,7 @@ rm_status rm_dropout_problem(rm_random_problem *p, int format, double probabilit
   if (p->n == 0) return RM_OK;
   if (!x) return RM_STATUS(RM_ERR_NULL, AT_X);
   const int size = rm_size_of(format);
-  const rm_view to = {p->out, p->stride, 0}, source = {(char *)(uintptr_t)x, stride_x, 0};
+  const rm_view to = {p->out, p->stride, 0}, source = rm_view_of(x, stride_x, 0);
   if ((x != p->out || stride_x != p->stride) && rm_overlaps(to, p->n, 1, size, source, p->n, 1, size))
     return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
   p->x = x, p->stride_x = stride_x;

@@ -1,5 +1,5 @@
-/* The problem of a call of random numbers: its checked arguments, and what the host computes from them alone. Statuses name the
- * arguments of the public functions (include/repmath/random.h). The loops take a problem only if its status is RM_OK. */
+/* The problem of a call of random numbers: its checked arguments, and what the host computes from them alone. Statuses name
+ * the arguments of the public functions (include/repmath/random.h). The loops take a problem only if its status is RM_OK. */
 #pragma once
 
 #include "../../include/repmath/core.h"

@@ -1,5 +1,5 @@
-/* A loop over the elements of a call. It computes blocks of the generator into a buffer that stays in the first-level cache and makes
- * contiguous results from them, which it spreads if the output is not contiguous. */
+/* A loop over the elements of a call. It computes blocks of the generator into a buffer that stays in the first-level cache
+ * and makes contiguous results from them, which it spreads if the output is not contiguous. */
 #pragma once
 
 #include "../common/elements.h"
@@ -14,13 +14,14 @@ enum { RM_CHUNK_WORDS = 4 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have 
 enum { RM_CHUNK_DRAWS = 2 * RM_CHUNK_BLOCKS }; /* elements of a chunk that have one draw of 64 bits each */
 enum { RM_CHUNK_PAD = 16 }; /* elements that a vector may read beyond the last */
 
-/* Makes the results of elements [from, from + n) of the call, contiguous, from the random bytes of the first one on. At least RM_LANES
- * elements beyond the last may be read. fmt is a constant at every call; results that are no floating-point numbers ignore it. */
+/* Makes the results of elements [from, from + n) of the call, contiguous, from the random bytes of the first one on. At least
+ * RM_LANES elements beyond the last may be read. fmt is a constant at every call; results that are no floating-point numbers
+ * ignore it. */
 typedef uint32_t rm_chunk_fn(const rm_random_problem *problem, int64_t from, int n, const char *random, char *out,
                              const int fmt);
 
-/* The body of a loop, inlined once for each maker and format. An element takes `width` bytes of randomness, 4 or 8, and its result has
- * `size` bytes. */
+/* The body of a loop, inlined once for each maker and format. An element takes `width` bytes of randomness, 4 or 8, and its
+ * result has `size` bytes. */
 RM_FN uint32_t rm_random_loop(const rm_random_problem *problem, int64_t from, int64_t n, const int width, const int size,
                               rm_chunk_fn *make, const int fmt) {
   const int per_block = 16 / width;

@@ -1,7 +1,7 @@
-/* Rounds a number X = mean + std z, z = Phi^-1(p), by comparison with the boundaries of rounding B below and above it. X > B if
- * p > Phi(r), r = (B - mean)/std, which is a comparison of tails in multiprecision fixed point (crlibm/fp/mp.h), at
- * growing precision. Boundaries are found from a guess in steps that double, then by halving. Only files that are compiled once
- * include this one: normal_exact.inl, truncated_exact.inl. */
+/* Rounds a number X = mean + std z, z = Phi^-1(p), by comparison with the boundaries of rounding B below and above it. X > B
+ * if p > Phi(r), r = (B - mean)/std, which is a comparison of tails in multiprecision fixed point (crlibm/fp/mp.h), at
+ * growing precision. Boundaries are found from a guess in steps that double, then by halving. Only files that are compiled
+ * once include this one: normal_exact.inl, truncated_exact.inl. */
 #pragma once
 
 #include "../../crlibm/erfc/erfc_mp.h"
@@ -23,9 +23,9 @@ RM_STATIC rm_dyadic rm_dyadic_of(double x) {
 /* 2^*e <= |v| < 2^(*e + 1), for v != 0. */
 RM_STATIC int rm_dyadic_exponent(rm_dyadic v) { return v.e + 63 - rm_clz64(v.m); }
 
-/* r = |b - mean|/std in multiprecision fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units, all but
- * the upper n/2 limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size becomes
- * e with 2^(e-1) < |r| < 2^(e+1). With n = 0 that is all.
+/* r = |b - mean|/std in multiprecision fixed point where this is below 128: *r <= |r| <= *r + 2^(64 (n - n/2)) + 1024 units,
+ * all but the upper n/2 limbs of the fraction 0, so that r^2 is exact. Returns the sign of b - mean, 0 when it is 0; *size
+ * becomes e with 2^(e-1) < |r| < 2^(e+1). With n = 0 that is all.
  *
  * Units: |b| and |mean| are cut to one each, both divided by 2^(exponent of std), below 2^62 as |mean| < 2^61 std. The
  * divisor is std scaled to [256, 512), the quotient r/256 is cut by a unit and its terms are off by 2/256: r is within 256

@@ -27,10 +27,11 @@ RM_COLD uint64_t rm_kept_exactly(uint64_t bits, double p, int format, uint32_t *
   return rm_round_exact(rm_is_negative(x), q, (int64_t)ex - ep + t - 64 - DIGITS - 1, format, RM_NEAREST, flags);
 }
 
-/* Kept elements, and those that the evaluation leaves undecided. The relative error of x hi is at most 3 2^-53, since 1 - p, the quotient and the product
- * round by 2^-53 each; the test rounds once more. For 1 - rel and 1 + rel to be numbers of binary64, rel = 3 2^-52. For f64 there is a second part: x hi = y + e exactly, x lo rounds by
- * 2^-53 2^-52, lo + e by 2^-53 2^-51; hi + lo is within 2^-100. All within 2^-98 |y|. A product with a power of two is exact,
- * or rounds once where it is stored. Infinite and NaN results are undecided: they may raise flags. */
+/* Kept elements, and those that the evaluation leaves undecided. The relative error of x hi is at most 3 2^-53, since 1 - p,
+ * the quotient and the product round by 2^-53 each; the test rounds once more. For 1 - rel and 1 + rel to be numbers of
+ * binary64, rel = 3 2^-52. For f64 there is a second part: x hi = y + e exactly, x lo rounds by 2^-53 2^-52, lo + e by 2^-53
+ * 2^-51; hi + lo is within 2^-100. All within 2^-98 |y|. A product with a power of two is exact, or rounds once where it is
+ * stored. Infinite and NaN results are undecided: they may raise flags. */
 RM_FN vm64 rm_kept_step(const struct rm_drop *drop, vf64 x, vf64 *y, const int fmt) {
   const vf64 hi = vf64_mul(x, vf64_set1(drop->hi));
   *y = hi;

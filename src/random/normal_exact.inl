@@ -1,8 +1,8 @@
 /* Normal numbers by comparison (comparison.h).
  *
- * X = B is not known to hold for any arguments: it would make the integral of exp(-t^2/2) from 0 to a rational r other than 0, which
- * is transcendental (Siegel, 1929), a rational multiple of sqrt(pi/2), which no theorem excludes. A comparison that 16 limbs leave undecided,
- * 2^-950 from equality, is taken as it stands there. */
+ * X = B is not known to hold for any arguments: it would make the integral of exp(-t^2/2) from 0 to a rational r other than
+ * 0, which is transcendental (Siegel, 1929), a rational multiple of sqrt(pi/2), which no theorem excludes. A comparison that
+ * 16 limbs leave undecided, 2^-950 from equality, is taken as it stands there. */
 #include "normal_exact.h"
 
 #include "../../crlibm/ndtri/normal_draw_accurate.h"

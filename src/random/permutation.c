@@ -1,6 +1,6 @@
-/* Sorts draws. Draws are uniform, so their leading bits split them evenly. First they are split into parts that the second-level cache
- * holds, few enough that all can be written at once; then each part into buckets of a few draws, which an insertion sort orders. Threads
- * take parts. */
+/* Sorts draws. Draws are uniform, so their leading bits split them evenly. First they are split into parts that the
+ * second-level cache holds, few enough that all can be written at once; then each part into buckets of a few draws, which an
+ * insertion sort orders. Threads take parts. */
 #include "permutation.h"
 
 #include <stdlib.h>

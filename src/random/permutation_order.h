@@ -1,4 +1,5 @@
-/* The numbers of a permutation are ordered by their draws, equal draws by the 128 bits that follow, then by the numbers. It is also device code. */
+/* The numbers of a permutation are ordered by their draws, equal draws by the 128 bits that follow, then by the numbers. It
+ * is also device code. */
 #pragma once
 
 #include "integers.h"

@@ -2,11 +2,12 @@
  *   (1 - U) L(a) + U L(b), L(x) = 2 Phi(x),
  * with twice the tail below a boundary B, or of the tails above, whichever is the smaller one of B's.
  *
- * They are not equal: 1 and the integrals of exp(-t^2/2) from 0 to rational numbers of different squares are linearly independent over
- * the rationals (Shidlovskii's theorem for such E-functions), and twice the tails differ by rational multiples of the integrals over
- * sqrt(pi/2); the cases of like squares would make U 0, 1/2 or 1. Where an end is infinite the relation has a term with sqrt(pi), which the
- * theorem leaves out; none is known. A comparison that 16 limbs leave undecided is taken as it stands there. Ends closer than
- * 2^-100 std are excluded by the interface (random/args.c): there too, that one end is within 30 std of the mean. */
+ * They are not equal: 1 and the integrals of exp(-t^2/2) from 0 to rational numbers of different squares are linearly
+ * independent over the rationals (Shidlovskii's theorem for such E-functions), and twice the tails differ by rational
+ * multiples of the integrals over sqrt(pi/2); the cases of like squares would make U 0, 1/2 or 1. Where an end is infinite
+ * the relation has a term with sqrt(pi), which the theorem leaves out; none is known. A comparison that 16 limbs leave
+ * undecided is taken as it stands there. Ends closer than 2^-100 std are excluded by the interface (random/args.c): there
+ * too, that one end is within 30 std of the mean. */
 #include "truncated_exact.h"
 
 #include "comparison.h"
@@ -89,8 +90,8 @@ RM_STATIC int rm_truncated_beyond(const void *target, rm_dyadic b) {
   if (!x->infinite[0] && rm_mp_ratio(b, x->end[0], x->std, 0, r, &size) <= 0) return 1;
   if (!x->infinite[1] && rm_mp_ratio(b, x->end[1], x->std, 0, r, &size) >= 0) return 0;
   const int upper = rm_mp_ratio(b, x->mean, x->std, 0, r, &size) > 0;
-  /* The nearest end is within 30 std, where twice the tail is above e^-454, and U, 1 - U above 2^-66: X has more than e^-500 beyond it,
-   * and 38 std less than e^-722. */
+  /* The nearest end is within 30 std, where twice the tail is above e^-454, and U, 1 - U above 2^-66: X has more than e^-500
+   * beyond it, and 38 std less than e^-722. */
   if (size > 5) return !upper; /* |r| > 2^5: twice the tail is below e^-512 */
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_mp_set(r, 0, n);

@@ -7,8 +7,8 @@
 #include "../common/stats.h"
 #include "../runtime/isa.h"
 
-/* Element (i, j) of outer x inner is the sum or mean of the terms (k, l) of n1 x n2, fewer than 2^31 of them and at least one. Strides
- * are in bytes; out is in C order, in the format fmt_out. */
+/* Element (i, j) of outer x inner is the sum or mean of the terms (k, l) of n1 x n2, fewer than 2^31 of them and at least
+ * one. Strides are in bytes; out is in C order, in the format fmt_out. */
 typedef struct {
   int fmt, fmt_out, mean;
   int64_t outer, inner, n1, n2;
@@ -38,8 +38,8 @@ uint64_t rm_axes_exactly(const rm_axes_problem *p, int64_t at, double near, rm_t
 /* Elements [begin, end). Returns RM_FLAG_* bits; adds to *tiers. */
 struct rm_axes_kernels {
   uint32_t (*some)(const rm_axes_problem *p, int64_t begin, int64_t end, rm_tiers *tiers);
-  /* The running sums of `count` lines, at most `lanes`, from the one at x on, to out; the lines of which some sum is undecided. NULL
-   * where lanes is 1. */
+  /* The running sums of `count` lines, at most `lanes`, from the one at x on, to out; the lines of which some sum is
+   * undecided. NULL where lanes is 1. */
   uint32_t (*prefixes)(const rm_prefix_lines *p, const char *x, char *out, int count);
   int lanes;
 };

@@ -1,15 +1,16 @@
 /* The loops of sums and means over axes compute RM_LANES elements of the result at a time, one in each lane.
  *
- * Where neighbours in the result are neighbours in memory, vectors are read there (columns). Where the terms of one sum are, and there
- * are many, each sum has its own vectors, which are joined at the end (rows). Other terms are copied first, those of RM_LANES sums side
- * by side (gathered).
+ * Where neighbours in the result are neighbours in memory, vectors are read there (columns). Where the terms of one sum are,
+ * and there are many, each sum has its own vectors, which are joined at the end (rows). Other terms are copied first, those
+ * of RM_LANES sums side by side (gathered).
  *
  * How terms are added:
- * plain (formats below binary64, many terms): binary64 sums s of the terms and w of their magnitudes. If every term passes at most D
- * additions, |s - S| <= D u' A with A = sum |term|, u' = u/(1 - D u), u = 2^-53, and w >= A (1 - D u); so 1.01 2^-53 D w covers it for
- * D < 2^40. Sums of binary16 numbers with w <= 2^29 are exact: every term and partial sum is a multiple of 2^-24 below 2^29.
- * running, compensated: as in segment.h, beginning with 0 instead of the first term, which adds no error. RM_RUNNING_BOUND covers both.
- * rows of binary64: two-sums whose errors are summed, with the bound of sum_parts.h for compensated sums.
+ * plain (formats below binary64, many terms): binary64 sums s of the terms and w of their magnitudes. If every term passes at
+ * most D additions, |s - S| <= D u' A with A = sum |term|, u' = u/(1 - D u), u = 2^-53, and w >= A (1 - D u); so 1.01 2^-53 D
+ * w covers it for D < 2^40. Sums of binary16 numbers with w <= 2^29 are exact: every term and partial sum is a multiple of
+ * 2^-24 below 2^29. running, compensated: as in segment.h, beginning with 0 instead of the first term, which adds no error.
+ * RM_RUNNING_BOUND covers both. rows of binary64: two-sums whose errors are summed, with the bound of sum_parts.h for
+ * compensated sums.
  *
  * Elements that this leaves undecided are added again, compensated, then one by one. */
 #include "axes.h"
@@ -91,9 +92,9 @@ RM_FN void rm_axes_clear(rm_axes_running *a, const int nv) {
 
 /* The quotient of approximate sums by n < 2^31, which is exact where n is a power of two.
  *
- * Else q = RN(c/n), and the remainder c - q n is a binary64 number: it is computed exactly, from q n = p + e. The sum of remainder and r,
- * and its quotient by n, are rounded: t is off by at most 2.1 2^-53 |t|. Where there is nothing left, q is c/n.
- * Quotients that may underflow, or whose remainders may, become NaN: they are undecided. */
+ * Else q = RN(c/n), and the remainder c - q n is a binary64 number: it is computed exactly, from q n = p + e. The sum of
+ * remainder and r, and its quotient by n, are rounded: t is off by at most 2.1 2^-53 |t|. Where there is nothing left, q is
+ * c/n. Quotients that may underflow, or whose remainders may, become NaN: they are undecided. */
 RM_FN rm_axes_sum rm_axes_quotient(rm_axes_sum a, int64_t n) {
   const vf64 zero = vf64_set1(0.0), divisor = vf64_set1((double)n), smallest = vf64_set1(0x1p-900);
   const vm64 none = vf64_eq(a.c, zero);
@@ -129,7 +130,8 @@ RM_NOINLINE uint32_t rm_axes_round(const rm_axes_problem *p, const char *place, 
   }
 }
 
-/* Puts terms of the sums `from` side by side, from the l-th of the k-th n2 on, where the next ones are then. Returns how many. */
+/* Puts terms of the sums `from` side by side, from the l-th of the k-th n2 on, where the next ones are then. Returns how
+ * many. */
 RM_FN int rm_axes_copy(const rm_axes_problem *p, const char *const *from, int64_t *k, int64_t *l, const int size,
                        unsigned char *to) {
   int terms = 0;
@@ -216,9 +218,9 @@ RM_NOINLINE uint32_t rm_axes_few(const rm_axes_problem *p, int64_t at, int count
 
 /* ---------------------------------------------------------------------------------------------------------- columns */
 
-/* Plain sums of `vectors` vectors of columns, from q on, which are read a row after the other. s and w: sums of terms and magnitudes;
- * every term passes GROUPS + 2 additions at most. Beyond, sums are joined by two-sums to hi and lo. With B of them, each error of
- * a two-sum is at most u' A, and their sum errs by less than B^2 u^2 A: below u A for B < 2^26. */
+/* Plain sums of `vectors` vectors of columns, from q on, which are read a row after the other. s and w: sums of terms and
+ * magnitudes; every term passes GROUPS + 2 additions at most. Beyond, sums are joined by two-sums to hi and lo. With B of
+ * them, each error of a two-sum is at most u' A, and their sum errs by less than B^2 u^2 A: below u A for B < 2^26. */
 RM_FN double rm_axes_strip(const rm_axes_problem *p, const char *q, int vectors, const int fmt, vf64 *s, vf64 *w, vf64 *lo,
                            vf64 *size) {
   const int step = rm_size_of(fmt) * RM_LANES;

@@ -1,9 +1,9 @@
-/* Vector sums of terms x[i] or x[i] y[i]. A block of CHAIN vectors for each of four accumulators is summed apart and joined to
- * the running double-double sum, so that accumulation chains stay short.
+/* Vector sums of terms x[i] or x[i] y[i]. A block of CHAIN vectors for each of four accumulators is summed apart and joined
+ * to the running double-double sum, so that accumulation chains stay short.
  *
- * plain (terms of the formats below binary64; their products are exact in it): one rounding per addition. A block sum passes CHAIN + 2
- * additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2 (sum_parts.h).
- * compensated: the errors of additions, and of products, are kept and summed too. */
+ * plain (terms of the formats below binary64; their products are exact in it): one rounding per addition. A block sum passes
+ * CHAIN + 2 additions: it errs by at most (CHAIN + 2) u' sum |term|. The running sum adds an error of order depth^2 u^2
+ * (sum_parts.h). compensated: the errors of additions, and of products, are kept and summed too. */
 #pragma once
 
 #include "../common/elements.h"
@@ -36,7 +36,8 @@ RM_FN void rm_prefetch_ahead(const char *x, const char *y, ptrdiff_t at, int c, 
 #endif
 }
 
-/* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum; what lies `ahead` bytes further is prefetched. */
+/* One block of `count` terms (a multiple of RM_CHAINS RM_LANES) joined to the running sum; what lies `ahead` bytes further is
+ * prefetched. */
 RM_FN void rm_plain_block(rm_running *r, const char *x, const int fx, const char *y, const int fy, int count,
                           ptrdiff_t ahead) {
   vf64 s[RM_CHAINS], w[RM_CHAINS];
@@ -230,8 +231,8 @@ RM_STATIC void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int c
   else rm_deviations_format(n, x, shift, fmt, 0, out);
 }
 
-/* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p is
- * a multiple of g. */
+/* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p
+ * is a multiple of g. */
 RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, double g) {
   const vf64 m = vf64_set1(0x1.8p52 * g);
   for (int64_t i = 0; i < n; i += RM_CHAIN_BLOCK) {

@@ -1,5 +1,5 @@
-/* The public cumulative sums: argument checks, environment, threads. The sums are in prefixes.h, those of several lines at a time in
- * axes_kernels.c. */
+/* The public cumulative sums: argument checks, environment, threads. The sums are in prefixes.h, those of several lines at a
+ * time in axes_kernels.c. */
 #include "../../include/repmath/reductions.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
@@ -61,15 +61,10 @@ enum { TERMS_PER_THREAD = 1 << 16 };
 
 rm_status rm_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                          int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out) {
-  if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 1);
-  if (rows < 0) return RM_STATUS(RM_ERR_SIZE, 2);
-  int64_t elements;
-  if (n < 0 || __builtin_mul_overflow(rows, n, &elements)) return RM_STATUS(RM_ERR_SIZE, 3);
-  if (elements && !x) return RM_STATUS(RM_ERR_NULL, 4);
-  if (format_out < 0 || format_out >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 7);
-  if (elements && !out) return RM_STATUS(RM_ERR_NULL, 8);
+  const rm_status status = rm_cumsum_rows_check(format_x, rows, n, x, format_out, out);
+  if (status) return status;
   if (rm_isa_status()) return RM_ERR_ISA;
-  if (!elements) return RM_OK;
+  if (rows == 0 || n == 0) return RM_OK;
   const rm_prefix_lines p = {format_x, format_out, rows, n, x, row_x, stride_x, out, row_out, stride_out};
   const rm_env env = rm_env_enter();
   rm_env_leave(env, rm_in_parts(rows, 1 + TERMS_PER_THREAD / n, lines, &p));

@@ -42,8 +42,8 @@ RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, 
   }
 }
 
-/* No branches and no comparisons, so that compilers make vectors of it: the arrays are long where a network diverges. The highest bit of a difference says
- * whether it is negative. */
+/* No branches and no comparisons, so that compilers make vectors of it: the arrays are long where a network diverges. The
+ * highest bit of a difference says whether it is negative. */
 RM_FN uint32_t rm_superacc_classes_of(const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
   const uint64_t infinity = rm_infinity_bits(fmt), sign = rm_sign_bit(fmt), top = UINT64_C(1) << 63;
   uint64_t quiet = 0, signalling = 0, positive = 0, negative = 0;

@@ -26,8 +26,8 @@ struct rm_reduce_kernels {
   void (*compensated)(int64_t n, rm_terms x, rm_terms y, int fmt, rm_partial *out);
   /* The sum of (x[i] - shift)^2, as plain or compensated. */
   void (*deviations)(int64_t n, rm_terms x, double shift, int fmt, int compensated, rm_partial *out);
-  /* Whether every x[i] y[i] is a multiple of the power of two g. It may say no where the answer is yes. For binary64 y must be
-   * NULL. */
+  /* Whether every x[i] y[i] is a multiple of the power of two g. It may say no where the answer is yes. For binary64 y must
+   * be NULL. */
   int (*multiples)(int64_t n, rm_terms x, rm_terms y, int fmt, double g);
   rm_scatter_segment_fn *scatter_segment[4]; /* by format */
   rm_scatter_cells_fn *scatter_cells[4];

@@ -1,9 +1,10 @@
 /* Running sums: every element is RN of the exact sum up to it. It is also device code.
  *
- * A running sum h + l: h' = RN(h + x), l' = RN(l + e) with e the exact error of the first addition (two-sum), and b, the sum of the
- * magnitudes of the exact errors of the second. Then |h + l - S| <= b exactly, and a b of zero says that h + l is S, as it is for
- * most data of the formats below binary64. b itself is rounded n times at most, upwards or downwards by a relative n 2^-53: 1.01
- * covers n below 2^46. Elements that this does not decide are taken from an accumulator, which is fed up to them and no further. */
+ * A running sum h + l: h' = RN(h + x), l' = RN(l + e) with e the exact error of the first addition (two-sum), and b, the sum
+ * of the magnitudes of the exact errors of the second. Then |h + l - S| <= b exactly, and a b of zero says that h + l is S,
+ * as it is for most data of the formats below binary64. b itself is rounded n times at most, upwards or downwards by a
+ * relative n 2^-53: 1.01 covers n below 2^46. Elements that this does not decide are taken from an accumulator, which is fed
+ * up to them and no further. */
 #pragma once
 
 #include <string.h>
@@ -46,8 +47,9 @@ RM_STATIC void rm_prefix_advance(rm_prefix *r, const double *v, int count, doubl
 
 #define RM_PREFIX_BOUND RM_BOUND(1.01)
 
-/* RN(h + l) within b of the sum; 0 when that does not decide. The ends of an interval that holds the sum round alike: to a format
- * below binary32 they go by way of binary32, which is monotone, in an interval that is wider by more than its roundings. */
+/* RN(h + l) within b of the sum; 0 when that does not decide. The ends of an interval that holds the sum round alike: to a
+ * format below binary32 they go by way of binary32, which is monotone, in an interval that is wider by more than its
+ * roundings. */
 RM_FN int rm_prefix_decide(double h, double l, double b, const int fmt, uint64_t *bits) {
   const double err = RM_PREFIX_BOUND * b;
   if (fmt == RM_F64) {
@@ -67,8 +69,9 @@ RM_FN int rm_prefix_decide(double h, double l, double b, const int fmt, uint64_t
   return *bits == (fmt == RM_F16 ? rm_f32_to_f16(high) : rm_f32_to_bf16(high)) && (*bits & 0x7fff) < rm_infinity_bits(fmt);
 }
 
-/* rm_prefix_decide for a whole block, 0 when an element is undecided; loops that compilers turn into vectors. A difference of 0 rules
- * out what is not finite, and zeros of two signs are left to that function (for binary64 there are none: h is never -0). */
+/* rm_prefix_decide for a whole block, 0 when an element is undecided; loops that compilers turn into vectors. A difference of
+ * 0 rules out what is not finite, and zeros of two signs are left to that function (for binary64 there are none: h is never
+ * -0). */
 RM_FN int rm_prefix_decide_block(const double *h, const double *l, double b, int count, const int fmt, uint64_t *bits) {
   const double err = RM_PREFIX_BOUND * b, places = b == 0.0 ? 0.0 : 0x1p-52;
   int undecided = 0;

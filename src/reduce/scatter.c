@@ -1,4 +1,5 @@
-/* The public scatter sums, rm_index_add and rm_segment_sum: contributions are sorted by destination, and threads take runs of rows. */
+/* The public scatter sums, rm_index_add and rm_segment_sum: contributions are sorted by destination, and threads take runs of
+ * rows. */
 #include "../../include/repmath/scatter.h"
 
 #include <stdlib.h>
@@ -55,8 +56,8 @@ static int is_undecided(const problem *p, const double *cells, int64_t i) {
   return cells[rm_scatter_index(p, i) * RM_CELL_WORDS(p->format) + 1] == RM_CELL_UNDECIDED;
 }
 
-/* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to undecided ones, n of
- * them. */
+/* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to undecided ones, n
+ * of them. */
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 static void sort_by_digits(const problem *p, int64_t n, const double *cells, int64_t *work, ordered *o) {
   int64_t *from = work, *to = work + n;
@@ -147,7 +148,8 @@ static uint32_t do_all(const problem *p, const ordered *o) {
     rm_stats_add(tiers.fast, tiers.double_double, tiers.accumulator);
     return flags;
   }
-  /* Chunks have like numbers of contributions. Where one row has as many as a thread would take, all are divided by columns too. */
+  /* Chunks have like numbers of contributions. Where one row has as many as a thread would take, all are divided by columns
+   * too. */
   int64_t longest = 0;
   for (int64_t k = 0; k < o->segments; k++)
     if (o->start[k + 1] - o->start[k] > longest) longest = o->start[k + 1] - o->start[k];
@@ -193,8 +195,8 @@ static rm_status by_sorting(const problem *p, uint32_t *flags) {
   return RM_OK;
 }
 
-/* Cells for all, then sorted terms for the elements that are undecided. Memory for both is asked for before anything is written;
- * of that for sorting little is ever touched. */
+/* Cells for all, then sorted terms for the elements that are undecided. Memory for both is asked for before anything is
+ * written; of that for sorting little is ever touched. */
 static rm_status by_cells(const problem *p, uint32_t *flags) {
   const size_t cells_size = (size_t)p->rows * RM_CELL_WORDS(p->format) * sizeof(double);
   double *cells = malloc(cells_size + (3 * (size_t)p->n + 1) * sizeof(int64_t));
@@ -235,31 +237,13 @@ static rm_status run(const problem *p) {
 
 rm_status rm_index_add(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                        const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src) {
-  const problem p = {format,
-                     1,
-                     0,
-                     rows,
-                     cols,
-                     n,
-                     {out, row_out, col_out},
-                     {(char *)(uintptr_t)src, row_src, col_src},
-                     (const char *)index,
-                     stride_index};
-  return run(&p);
+  const rm_view to = rm_view_of(out, row_out, col_out), from = rm_view_of(src, row_src, col_src);
+  return run(&(problem){format, 1, 0, rows, cols, n, to, from, (const char *)index, stride_index});
 }
 
 rm_status rm_segment_sum(int format, int64_t rows, int64_t cols, void *out, ptrdiff_t row_out, ptrdiff_t col_out, int64_t n,
                          const int64_t *index, ptrdiff_t stride_index, const void *src, ptrdiff_t row_src,
                          ptrdiff_t col_src) {
-  const problem p = {format,
-                     0,
-                     0,
-                     rows,
-                     cols,
-                     n,
-                     {out, row_out, col_out},
-                     {(char *)(uintptr_t)src, row_src, col_src},
-                     (const char *)index,
-                     stride_index};
-  return run(&p);
+  const rm_view to = rm_view_of(out, row_out, col_out), from = rm_view_of(src, row_src, col_src);
+  return run(&(problem){format, 0, 0, rows, cols, n, to, from, (const char *)index, stride_index});
 }

@@ -15,7 +15,7 @@ rm_status rm_scatter_check(const rm_scatter_problem *p) {
   if (p->n > 0 && p->cols > 0 && !p->src.base) return RM_STATUS(RM_ERR_NULL, AT_SRC);
   if (some && rm_overlaps_itself(p->out, p->rows, p->cols, size)) return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);
   if (some && p->n > 0) {
-    const rm_view index = {(char *)(uintptr_t)p->index, p->stride_index, 0};
+    const rm_view index = rm_view_of(p->index, p->stride_index, 0);
     if (rm_overlaps(p->out, p->rows, p->cols, size, p->src, p->n, p->cols, size) ||
         rm_overlaps(p->out, p->rows, p->cols, size, index, p->n, 1, sizeof(int64_t)))
       return RM_STATUS(RM_ERR_OVERLAP, AT_OUT);

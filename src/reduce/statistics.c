@@ -1,5 +1,6 @@
-/* Functions of one exact sum S, rounded once: S itself, the mean S/n, and the norm, the root of a sum of squares. (variance.c has var and std.)
- * statistics_exact.inl computes a function from a sum. Each tier of the sum (sum.c) has its error; the last tier has none. */
+/* Functions of one exact sum S, rounded once: S itself, the mean S/n, and the norm, the root of a sum of squares. (variance.c
+ * has var and std.) statistics_exact.inl computes a function from a sum. Each tier of the sum (sum.c) has its error; the last
+ * tier has none. */
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"

@@ -16,6 +16,17 @@ rm_status rm_cumsum_check(int format_x, int64_t n, const void *x, int format_out
   return rm_statistic_check(format_x, n, x, format_out, n == 0 ? &n : out); /* nothing is written then */
 }
 
+rm_status rm_cumsum_rows_check(int format_x, int64_t rows, int64_t n, const void *x, int format_out, const void *out) {
+  enum { AT_FORMAT_X = 1, AT_ROWS, AT_N, AT_X, AT_FORMAT_OUT = 7, AT_OUT };
+  int64_t elements;
+  if (format_x < 0 || format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, AT_FORMAT_X);
+  if (rows < 0) return RM_STATUS(RM_ERR_SIZE, AT_ROWS);
+  if (n < 0 || __builtin_mul_overflow(rows, n, &elements)) return RM_STATUS(RM_ERR_SIZE, AT_N);
+  if (elements && !x) return RM_STATUS(RM_ERR_NULL, AT_X);
+  if (format_out < 0 || format_out >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, AT_FORMAT_OUT);
+  return elements && !out ? RM_STATUS(RM_ERR_NULL, AT_OUT) : RM_OK;
+}
+
 /* f->divisor 2^(-f->scale) = max(n - ddof, 0); 0 when that has more than 62 bits. */
 static int set_divisor(rm_sum_function *f, int64_t n, double ddof) {
   int k = 0;

@@ -1,8 +1,8 @@
 /* Rounds functions of exact sums once. It is also device code.
  *
- * If |S| lies between two integers times 2^e, the function's value lies between its values there, and rounding is monotone: if both
- * ends round alike, that is the result. At an end the function is computed down to an integer of more than 56 bits and a sticky bit, which
- * is enough to round exactly (crlibm/fp/round.h). */
+ * If |S| lies between two integers times 2^e, the function's value lies between its values there, and rounding is monotone:
+ * if both ends round alike, that is the result. At an end the function is computed down to an integer of more than 56 bits
+ * and a sticky bit, which is enough to round exactly (crlibm/fp/round.h). */
 #include "statistics.h"
 
 /* floor(sqrt(m)), 2^121 <= m < 2^127. The root in binary64 is off by less than 2^-52 of it, 2^12; after Newton's step it is

@@ -59,8 +59,8 @@ rm_partial rm_sum_partial(const problem *p, int compensated) {
   return total;
 }
 
-/* Whether hi + lo, within err of the sum, decides its rounding. See src/blas/gemm/epilogue_b64.h and epilogue_dd.h for the tests. An
- * infinite value is never decided. */
+/* Whether hi + lo, within err of the sum, decides its rounding. See src/blas/gemm/epilogue_b64.h and epilogue_dd.h for the
+ * tests. An infinite value is never decided. */
 static int decide(double hi, double lo, double err, int fmt, uint64_t *bits) {
   if (fmt == RM_F32) {
     double e = __builtin_fabs(hi) * 0x1p-52 + err;
@@ -74,8 +74,8 @@ static int decide(double hi, double lo, double err, int fmt, uint64_t *bits) {
 }
 
 /* Certificate of exactness: if all terms are multiples of g, so is every rounded partial sum, and an error below g is none
- * (src/blas/gemm/resolve_b64.h). Here g is the least power of two above the bound, and the terms are asked. Products of binary64
- * could hide an underflow and are not asked. */
+ * (src/blas/gemm/resolve_b64.h). Here g is the least power of two above the bound, and the terms are asked. Products of
+ * binary64 could hide an underflow and are not asked. */
 static int exact(const problem *p, double err) {
   if (p->fmt == RM_F64 && p->y.base) return 0;
   int e = (int)(rm_bits64(err) >> 52) - 1022;
@@ -88,8 +88,8 @@ RM_HOST_EXTERN int rm_sum_approximately(const problem *p, int tier, double *hi, 
   return rm_partial_known(&s, p, tier, hi, lo, err);
 }
 
-/* Only the bound of a sum of plain terms can be 0 or underflow to it: below 2^-1075, where every term and every rounded sum is a
- * multiple of 2^-1074. That of products has its share of underflow. */
+/* Only the bound of a sum of plain terms can be 0 or underflow to it: below 2^-1075, where every term and every rounded sum
+ * is a multiple of 2^-1074. That of products has its share of underflow. */
 int rm_sum_is_exact(const problem *p, double err) { return err == 0.0 || exact(p, err); }
 
 /* RN of the exact hi + lo. */

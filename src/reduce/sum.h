@@ -13,8 +13,8 @@ typedef struct {
   const double *shift;
 } rm_sum_problem;
 
-/* hi + lo within *err of the sum, lo at most half a last place of hi, by tier 0 (short chains; formats below binary64 only) or
- * 1 (compensated). 0 when something left the range, or a term was not finite. The caller has put the environment right. */
+/* hi + lo within *err of the sum, lo at most half a last place of hi, by tier 0 (short chains; formats below binary64 only)
+ * or 1 (compensated). 0 when something left the range, or a term was not finite. The caller has put the environment right. */
 RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err);
 
 /* The same before its bound is known (sum_parts.h), for joining it to others. */

@@ -136,7 +136,8 @@ RM_STATIC uint32_t rm_negated_classes(uint32_t c) {
          (c & RM_ACC_NINF ? RM_ACC_PINF : 0);
 }
 
-/* Whether this may be the last digit: |total| <= 2^RM_ACC_HEADROOM largest products / 2, so that 32 bits hold it with its sign. */
+/* Whether this may be the last digit: |total| <= 2^RM_ACC_HEADROOM largest products / 2, so that 32 bits hold it with its
+ * sign. */
 RM_STATIC int rm_superacc_digits_in_range(int64_t last) { return -(INT64_C(1) << 31) <= last && last < INT64_C(1) << 31; }
 
 RM_HOST_EXTERN int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract) {
@@ -151,8 +152,8 @@ RM_HOST_EXTERN int rm_superacc_merge(rm_superaccumulator *into, const rm_superac
   return 1;
 }
 
-/* A unit of the last digit is 2^32 products of the largest size (its place is RM_ACC_HEADROOM - 32 bits above them). The digits below it
- * hold less than one unit and what waits in them, `pending` terms, which is less than another. */
+/* A unit of the last digit is 2^32 products of the largest size (its place is RM_ACC_HEADROOM - 32 bits above them). The
+ * digits below it hold less than one unit and what waits in them, `pending` terms, which is less than another. */
 RM_HOST_EXTERN int rm_superacc_may_overflow(const rm_superaccumulator *acc, int64_t n) {
   const int64_t last = acc->digit[RM_ACC_DIGITS - 1], room = (INT64_C(1) << 31) - 3 - (n >> 32);
   return last >= room || last <= -room;

@@ -1,4 +1,5 @@
-/* The exact total of a superaccumulator as a number of the accurate phase (crlibm/enclosure/dd_ball.h, ball.h). Its classes do not count. */
+/* The exact total of a superaccumulator as a number of the accurate phase (crlibm/enclosure/dd_ball.h, ball.h). Its classes
+ * do not count. */
 #pragma once
 
 #include "../../crlibm/enclosure/ball.h"

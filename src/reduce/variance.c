@@ -1,6 +1,6 @@
 /* var and std are RN(N/(n - ddof)) and RN of the root of that, where N = sum of (x - mu)^2 with the exact mean mu.
- * The approximation is that of variance_parts.h, with sums and their bounds from sum.c. Undecided results come from n N = n (sum of x^2) - S^2 in exact
- * integers. */
+ * The approximation is that of variance_parts.h, with sums and their bounds from sum.c. Undecided results come from n N = n
+ * (sum of x^2) - S^2 in exact integers. */
 #include <string.h>
 
 #include "../../include/repmath/reductions.h"

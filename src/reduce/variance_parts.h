@@ -1,7 +1,8 @@
 /* Computes the sum of squared deviations from two approximate sums. It is also device code.
  *
- * For any c, N = Q - D^2/n with Q = sum of (x - c)^2 and D = sum of (x - c) = S - n c. Where c is the mean up to a few roundings, and
- * Q and S are known with their bounds, D is tiny beside the standard deviation, so that an error of D^2/n matters little. */
+ * For any c, N = Q - D^2/n with Q = sum of (x - c)^2 and D = sum of (x - c) = S - n c. Where c is the mean up to a few
+ * roundings, and Q and S are known with their bounds, D is tiny beside the standard deviation, so that an error of D^2/n
+ * matters little. */
 #pragma once
 
 #include "../../crlibm/config.h"
@@ -26,7 +27,8 @@ RM_FN int rm_deviations_known(int64_t terms, const rm_moment *s, double c, const
   const double d_err = s->err + RM_BOUND(0x1p-51 * made) + 0x1p-1068;
   const double g = d * d / n, g_err = (2.0 * __builtin_fabs(d) + d_err) * d_err / n;
 
-  /* q - g by a two-sum; its low part and its error are below 2^-52 (q + g), so their sum is rounded by less than 2^-103 of that. */
+  /* q - g by a two-sum; its low part and its error are below 2^-52 (q + g), so their sum is rounded by less than 2^-103 of
+   * that. */
   double lost;
   const double r = rm_two_sum(q->hi, -g, &lost), r_low = lost + q->lo;
   *hi = rm_two_sum(r, r_low, lo);

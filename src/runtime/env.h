@@ -1,8 +1,8 @@
 /* The floating-point environment. Every entry point and every worker thread sets it and restores the caller's at the end.
  *
- * Between rm_env_enter and rm_env_leave operations round to nearest and honour subnormals, and there are no traps. rm_env_leave restores the caller's
- * control bits and sticky flags and adds exactly the RM_FLAG_* bits that IEEE 754 asks for: kernels compute those in software
- * and never read the hardware's. */
+ * Between rm_env_enter and rm_env_leave operations round to nearest and honour subnormals, and there are no traps.
+ * rm_env_leave restores the caller's control bits and sticky flags and adds exactly the RM_FLAG_* bits that IEEE 754 asks
+ * for: kernels compute those in software and never read the hardware's. */
 #pragma once
 
 #include <stdint.h>

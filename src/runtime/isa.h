@@ -1,4 +1,5 @@
-/* Which build of the kernels serves this process. A module keeps one table of kernels per ISA and takes its own by this index. */
+/* Which build of the kernels serves this process. A module keeps one table of kernels per ISA and takes its own by this
+ * index. */
 #pragma once
 
 /* The builds of this architecture, best first, as X(isa, ...). A library of one build names it by RM_CFG_ONE_ISA. */

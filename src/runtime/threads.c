@@ -56,9 +56,10 @@ rm_status rm_set_num_threads(int n) {
 }
 
 #if defined(_OPENMP)
-/* OpenMP's runtime ends the process where the system refuses it a thread. So before the first region of n threads that a thread enters,
- * as many others are created and end again; each waits for the thread that asks, so that they exist at once. The runtime keeps a pool for
- * each thread that enters regions: threads that it ends and creates again have existed before. */
+/* OpenMP's runtime ends the process where the system refuses it a thread. So before the first region of n threads that a
+ * thread enters, as many others are created and end again; each waits for the thread that asks, so that they exist at once.
+ * The runtime keeps a pool for each thread that enters regions: threads that it ends and creates again have existed
+ * before. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static void *wait_for_all(void *unused) {
   pthread_mutex_lock(&asking);

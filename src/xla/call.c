@@ -1,4 +1,5 @@
-/* Functions that all handlers share: the types and buffers of a call, its attributes and scratch memory, and errors made of statuses. */
+/* Functions that all handlers share: the types and buffers of a call, its attributes and scratch memory, and errors made of
+ * statuses. */
 #include "call.h"
 
 #include <stdio.h>

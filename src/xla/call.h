@@ -55,7 +55,8 @@ static inline ptrdiff_t rm_xla_bytes(int format) { return format == RM_FORMAT_F6
 
 /* Returns memory that lives as long as the call; NULL when there is none. */
 void *rm_xla_scratch(rm_call *call, int64_t bytes);
-/* Returns the numbers of a buffer of 32- or 64-bit integers as 64-bit ones: its own memory, or a copy. NULL: no memory for it. */
+/* Returns the numbers of a buffer of 32- or 64-bit integers as 64-bit ones: its own memory, or a copy. NULL: no memory for
+ * it. */
 const int64_t *rm_xla_indices(rm_call *call, const XLA_FFI_Buffer *b);
 /* Writes 64-bit numbers to a result of 32- or 64-bit integers. */
 void rm_xla_put_integers(const int64_t *from, XLA_FFI_Buffer *to);

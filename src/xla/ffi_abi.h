@@ -1,5 +1,6 @@
-/* The part of XLA's foreign function interface that is used: its C ABI, major version 0. Names, order and types of members are the
- * ABI's; tests/jax/test_abi.py compares sizes and offsets with jaxlib's own header. Neither XLA nor JAX is needed to build.
+/* The part of XLA's foreign function interface that is used: its C ABI, major version 0. Names, order and types of members
+ * are the ABI's; tests/jax/test_abi.py compares sizes and offsets with jaxlib's own header. Neither XLA nor JAX is needed to
+ * build.
  *
  * Structures begin with their size and a chain of extensions, so that later minor versions can append members. What is
  * declared here has been there since minor version 1, and nothing beyond it is read or written. */

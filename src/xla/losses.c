@@ -1,4 +1,5 @@
-/* Losses and their gradients. Axes before those of one loss are a stack of losses; the gradient with respect to the result comes first. */
+/* Losses and their gradients. Axes before those of one loss are a stack of losses; the gradient with respect to the result
+ * comes first. */
 #include "call.h"
 
 static const void *at(const XLA_FFI_Buffer *b, int64_t i, int64_t stack, ptrdiff_t size) {

@@ -58,8 +58,8 @@ static void strides_of(const int64_t *dims, const int64_t *order, int axes, ptrd
 }
 
 /* kind 0: y of x, w, bias or none; 1: x of g, w, bias or none; 2: w of x, g. Attributes: sizes {batch, channels in,
- * channels out, groups}; in, kernel, stride, dilation, padding_low, padding_high by spatial axis; and where the axes of x, w and
- * y lie. */
+ * channels out, groups}; in, kernel, stride, dilation, padding_low, padding_high by spatial axis; and where the axes of x, w
+ * and y lie. */
 static rm_status convolution(rm_call *call) {
   size_t n;
   const int64_t kind = rm_xla_integer(call, "kind");

@@ -1,5 +1,5 @@
-/* Random numbers: the position in the streams is an array (..., 3, 2) of uint32, the halves (low, high) of the seed, the stream
- * and the first element. */
+/* Random numbers: the position in the streams is an array (..., 3, 2) of uint32, the halves (low, high) of the seed, the
+ * stream and the first element. */
 #include "call.h"
 
 enum { WORDS32, UNIFORM, NORMAL, TRUNCATED_NORMAL, BERNOULLI, INTEGERS, PERMUTATION };

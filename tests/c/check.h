@@ -41,8 +41,8 @@ static inline void require_isa(void) {
   CHECK(rm_isa() && strcmp(rm_isa(), wanted) == 0);
 }
 
-/* Every elementwise function in every format, seen as byte arrays. A function of several arguments is given x for each of them,
- * or, as `pairs`, x and x read backwards in turn. */
+/* Every elementwise function in every format, seen as byte arrays. A function of several arguments is given x for each of
+ * them, or, as `pairs`, x and x read backwards in turn. */
 typedef rm_status array_fn(int64_t n, const void *x, ptrdiff_t sx, void *y, ptrdiff_t sy);
 struct entry {
   const char *name, *format;

@@ -1,6 +1,6 @@
-/* One convolution of a file's two contiguous tensors: convolution_of WHAT FORMAT DIMS BATCH CHANNELS_IN CHANNELS_OUT GROUPS, then three numbers
- * each of the sizes, kernel, strides, dilations, low and high padding, and FILE; writes the result's elements to FILE. WHAT: 0 forward,
- * 1 the gradient of the input, 2 that of the weights. */
+/* One convolution of a file's two contiguous tensors: convolution_of WHAT FORMAT DIMS BATCH CHANNELS_IN CHANNELS_OUT GROUPS,
+ * then three numbers each of the sizes, kernel, strides, dilations, low and high padding, and FILE; writes the result's
+ * elements to FILE. WHAT: 0 forward, 1 the gradient of the input, 2 that of the weights. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* Operators of deep learning, optimiser steps and random numbers: a digest a case (digest.h). The operators have rows and planes that
- * end within a vector, and results that only balls or the accumulator decide: without one of those the program fails.
+/* Operators of deep learning, optimiser steps and random numbers: a digest a case (digest.h). The operators have rows and
+ * planes that end within a vector, and results that only balls or the accumulator decide: without one of those the program
+ * fails.
  * Usage: digest_operators [shrink]   (shrink: a divisor of the number of random elements, for slow emulators) */
 #include "check.h"
 #include "digest.h"
@@ -30,7 +31,8 @@ static void put(void *p, int64_t i, double v) {
   memcpy((char *)p + i * F->size, from, (size_t)F->size);
 }
 
-/* An array of just this length, so that a sanitizer sees what lies beside it: numbers between -4 and 4, some a few binades smaller. */
+/* An array of just this length, so that a sanitizer sees what lies beside it: numbers between -4 and 4, some a few binades
+ * smaller. */
 static void *numbers(int64_t n, uint64_t seed) {
   void *p = allocate(n * F->size);
   for (int64_t i = 0; i < n; i++) {
@@ -210,7 +212,8 @@ static void regression_losses(void) {
       show(log_target ? "kl_div_log_target_backward" : "kl_div_backward", sets[reduction], out, n);
     }
   }
-  /* A tie, 2^precision + 1, and 2^-120 beside it; a weight of 1 + 2^(1 - precision) that makes 192 a tie, and e^-192 beside it. */
+  /* A tie, 2^precision + 1, and 2^-120 beside it; a weight of 1 + 2^(1 - precision) that makes 192 a tie, and e^-192 beside
+   * it. */
   const double terms[3] = {power(F->precision), 1.0, 0x1p-120}, nothing[3] = {0, 0, 0}, logit = 192.0,
                weight = 1.0 + power(1 - F->precision);
   void *t = listed(3, terms), *o = listed(3, nothing), *h = listed(1, &logit), *v = listed(1, &weight);

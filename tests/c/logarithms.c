@@ -1,5 +1,5 @@
-/* Calls rm_logarithms_cancel for sums read from standard input: least and the number of rows; of each row the two parts of its factor and the number of its terms; of each
- * term its two parts and its count. Prints 1 or 0 for each sum. */
+/* Calls rm_logarithms_cancel for sums read from standard input: least and the number of rows; of each row the two parts of
+ * its factor and the number of its terms; of each term its two parts and its count. Prints 1 or 0 for each sum. */
 #include "../../src/nn/cross_entropy/logarithms.h"
 
 #include <stdio.h>

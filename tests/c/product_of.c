@@ -1,6 +1,7 @@
-/* One product of a file's vectors x and y: product_of FORMAT ROWS COLUMNS K BY_TERMS FILE prints the bits of the ROWS x COLUMNS elements,
- * each the sum of x[k] y[k]. BY_TERMS: the terms of a column of B are neighbours in memory, else its columns are. With ALPHA and BETA
- * after FILE: alpha times the sum and beta times the element after y in the file, by rm_gemm. */
+/* One product of a file's vectors x and y: product_of FORMAT ROWS COLUMNS K BY_TERMS FILE prints the bits of the ROWS x
+ * COLUMNS elements, each the sum of x[k] y[k]. BY_TERMS: the terms of a column of B are neighbours in memory, else its
+ * columns are. With ALPHA and BETA after FILE: alpha times the sum and beta times the element after y in the file, by
+ * rm_gemm. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

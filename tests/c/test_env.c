@@ -81,7 +81,8 @@ static void reductions(void) {
   }
 }
 
-/* Both ways into a function, on eight copies of x so that vector code is entered; only `due` of the decided flags may rise. */
+/* Both ways into a function, on eight copies of x so that vector code is entered; only `due` of the decided flags may
+ * rise. */
 #define FLAGS(f, fmt, type, x, due)                                           \
   do {                                                                        \
     type in_[9], out_[9];                                                     \

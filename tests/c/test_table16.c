@@ -1,5 +1,5 @@
-/* The 16-bit functions that have tables, on as many elements as bring them into use: every input (of a gradient, as both arguments),
- * bits and flags of the scalar function, whatever the strides, the alignment and the length. */
+/* The 16-bit functions that have tables, on as many elements as bring them into use: every input (of a gradient, as both
+ * arguments), bits and flags of the scalar function, whatever the strides, the alignment and the length. */
 #include "check.h"
 
 #include <fenv.h>

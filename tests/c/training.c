@@ -1,5 +1,5 @@
-/* Trains a small convolutional network and prints the SHA-256 of its weights after each step. tests/packaging/test_training_c.py has the same loop
- * in NumPy, and compares. Usage: training STEPS */
+/* Trains a small convolutional network and prints the SHA-256 of its weights after each step.
+ * tests/packaging/test_training_c.py has the same loop in NumPy, and compares. Usage: training STEPS */
 #include <stdlib.h>
 
 #include <repmath/repmath.h>

@@ -1,5 +1,5 @@
-/* What the programs of this folder need of a device: memory that both sides read and write, and waiting. Compiled by nvcc they
- * run on a GPU; with -DRM_TEST_EMULATE (emulate.h first) on the host. */
+/* What the programs of this folder need of a device: memory that both sides read and write, and waiting. Compiled by nvcc
+ * they run on a GPU; with -DRM_TEST_EMULATE (emulate.h first) on the host. */
 #ifndef RM_TESTS_DEVICE_H
 #define RM_TESTS_DEVICE_H
 

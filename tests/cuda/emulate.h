@@ -35,8 +35,8 @@ static inline int cudaGetDeviceCount(int *n) {
   *n = 1;
   return cudaSuccess;
 }
-/* What a test may ask: how many blocks of memory are not given back, the stream of the last one that was, which stream was last told to
- * wait for which, and how often the host waited. */
+/* What a test may ask: how many blocks of memory are not given back, the stream of the last one that was, which stream was
+ * last told to wait for which, and how often the host waited. */
 struct emulated_record {
   int64_t blocks;
   void *released_on, *waiting, *awaited;
@@ -130,8 +130,8 @@ static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long 
   return old;
 }
 
-/* Fibers of one block. A device's thread cannot reach another's variables, only shared and global memory; so that the first thread's, which leads
- * blocks, cannot be read here either, its stack is protected while another runs. */
+/* Fibers of one block. A device's thread cannot reach another's variables, only shared and global memory; so that the first
+ * thread's, which leads blocks, cannot be read here either, its stack is protected while another runs. */
 enum { EMULATED_STACK = 96 << 10, EMULATED_THREADS = 256 };
 struct emulated_block {
   ucontext_t scheduler, fiber[EMULATED_THREADS];
@@ -170,8 +170,7 @@ static void emulated_protect(bool now) {
 
 template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   if (block > EMULATED_THREADS) abort();
-  if (!emulated.stacks)
-    emulated.stacks = static_cast<char *>(aligned_alloc(4096, size_t(EMULATED_STACK) * EMULATED_THREADS));
+  if (!emulated.stacks) emulated.stacks = static_cast<char *>(aligned_alloc(4096, size_t(EMULATED_STACK) * EMULATED_THREADS));
   emulated.call = [](void *f) { (*static_cast<F *>(f))(); };
   emulated.context = &body;
   blockDim.x = block, gridDim.x = grid;

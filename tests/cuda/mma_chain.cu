@@ -1,7 +1,7 @@
-/* Tests what the kernels of matrix products assume of tensor cores: mma.m8n8k4 and m16n8k8 of binary64 are chains of fused multiply-adds in some
- * order, with subnormals, infinities and NaN as IEEE 754 has them. The bound of a product permits any order; a device whose sums were rounded in
- * another way would break it. tools/gpu_check.py runs it on a device of compute capability 8.0 or newer (9.0 for the second); older ones have no
- * such instruction. */
+/* Tests what the kernels of matrix products assume of tensor cores: mma.m8n8k4 and m16n8k8 of binary64 are chains of fused
+ * multiply-adds in some order, with subnormals, infinities and NaN as IEEE 754 has them. The bound of a product permits any
+ * order; a device whose sums were rounded in another way would break it. tools/gpu_check.py runs it on a device of compute
+ * capability 8.0 or newer (9.0 for the second); older ones have no such instruction. */
 #include <cuda_runtime.h>
 
 #include <math.h>
@@ -12,8 +12,9 @@
 
 #include <algorithm>
 
-/* One warp computes a tile. Lane l has, of each 8 x 4 part of A, row l / 4 and column l % 4, of each 4 x 8 part of B row l % 4 and column l / 4, of
- * each 8 x 8 part of C row l / 4 and columns 2 (l % 4) + {0, 1}, as the PTX manual says; the parts of a column of A come one after the other. */
+/* One warp computes a tile. Lane l has, of each 8 x 4 part of A, row l / 4 and column l % 4, of each 4 x 8 part of B row l %
+ * 4 and column l / 4, of each 8 x 8 part of C row l / 4 and columns 2 (l % 4) + {0, 1}, as the PTX manual says; the parts of
+ * a column of A come one after the other. */
 struct small {
   enum { ROWS = 8, COLS = 8, DEPTH = 4, OLDEST = 8 };
   static __device__ void multiply(const double *a, const double *b, const double *c, double *r) {
@@ -65,8 +66,8 @@ static double of_bits(uint64_t w) {
   memcpy(&x, &w, 8);
   return x;
 }
-/* A number of a kind: 0 near 1, 1 with few bits (ties, cancellation), 2 any bits (infinities and NaN too), 3 about 2^-511, so that products are subnormal, 4
- * subnormal itself, 5 signed zeros and ones. */
+/* A number of a kind: 0 near 1, 1 with few bits (ties, cancellation), 2 any bits (infinities and NaN too), 3 about 2^-511, so
+ * that products are subnormal, 4 subnormal itself, 5 signed zeros and ones. */
 static double number(int kind) {
   const uint64_t w = random_word(), sign = w >> 63 << 63, m = w & UINT64_C(0xfffffffffffff);
   switch (kind) {
@@ -135,7 +136,8 @@ int main(int argc, char **argv) {
     printf("skipped: no device with mma of binary64\n");
     return 77;
   }
-  const int64_t first = not_chains<small>("m8n8k4", n), second = major < large::OLDEST ? 0 : not_chains<large>("m16n8k8", n / 2);
+  const int64_t first = not_chains<small>("m8n8k4", n),
+                second = major < large::OLDEST ? 0 : not_chains<large>("m16n8k8", n / 2);
   if (first < 0 || second < 0) return 2;
   printf("mma: %lld results are no chain of fused operations\n", (long long)(first + second));
   return first + second != 0;

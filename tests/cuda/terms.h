@@ -20,14 +20,14 @@ static uint64_t number(int format, uint64_t sign, uint64_t exponent, uint64_t fr
   return sign << (8 * widths[format] - 1) | exponent << fractions[format] | fraction;
 }
 
-/* Any bits; finite ones of all sizes; numbers near 1; short ones; pairs that cancel, beside small ones; 2^(p+1) and ones, so that
- * sums are ties, and seldom the least number; subnormal ones; runs near the largest; infinities and NaN; all the same; zeros; and
- * such that a bound decides. */
+/* Any bits; finite ones of all sizes; numbers near 1; short ones; pairs that cancel, beside small ones; 2^(p+1) and ones, so
+ * that sums are ties, and seldom the least number; subnormal ones; runs near the largest; infinities and NaN; all the same;
+ * zeros; and such that a bound decides. */
 enum { BITS, FINITE, NEAR_1, SHORT, CANCEL, TIES, SUBNORMAL, LARGEST, INFINITE, ALIKE, ZEROS, BESIDE, BESIDE_F64, KINDS };
 
 /* 1 and half a last place of it, 58 terms that a sum in binary64 (of f64: in two of them) loses, and one that takes back less
- * than they are: the sum is above the tie, what is left of it is below, by more than all but the bound allows. Then all of it with the
- * other sign. f16 has no such numbers. */
+ * than they are: the sum is above the tie, what is left of it is below, by more than all but the bound allows. Then all of it
+ * with the other sign. f16 has no such numbers. */
 static uint64_t beside_a_tie(int format, bool f64, int64_t i) {
   static const double units[] = {0x1p-54, 0x1p-107};
   const double unit = units[f64];

@@ -1,5 +1,5 @@
-/* The launchers of regression losses, of negative log likelihood and of their gradients against the CPU library, every byte of the output
- * (device.h). */
+/* The launchers of regression losses, of negative log likelihood and of their gradients against the CPU library, every byte
+ * of the output (device.h). */
 #include "loss_samples.h"
 
 static void regression(const layout &l, int loss, double p, int reduction) {
@@ -19,7 +19,8 @@ static void regression(const layout &l, int loss, double p, int reduction) {
   });
 }
 
-/* Ties behind a division: (q k)^2/(2 q^2) and g (q k)/q, for odd k and g such that the quotients have a bit more than the format. */
+/* Ties behind a division: (q k)^2/(2 q^2) and g (q k)/q, for odd k and g such that the quotients have a bit more than the
+ * format. */
 static void ties(int format) {
   const int p = format == RM_FORMAT_F64 ? 53 : 24, half = p / 2;
   for (int gradient = 0; gradient < 2; gradient++) {
@@ -96,8 +97,8 @@ static void regression_refusals() {
   check(memcmp(cpu, gpu, sizeof gpu) == 0, "nothing is written");
 }
 
-/* The arrays: X logits, W weights of classes, G gradients, P targets. A target may be no class: then all results are NaN, where the CPU
- * refuses. */
+/* The arrays: X logits, W weights of classes, G gradients, P targets. A target may be no class: then all results are NaN,
+ * where the CPU refuses. */
 static void nll(int format, int kind, int64_t rows, int64_t n, int k) {
   const ptrdiff_t size = widths[format], stride = k % 2 ? -2 * size : size, row = k % 2 ? 2 * size * n + 1 : size * n;
   const ptrdiff_t first = k % 2 ? 1 + 2 * size * (n - 1) : 0, step = k % 3 ? 8 : -9;

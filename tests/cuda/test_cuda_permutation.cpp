@@ -1,5 +1,5 @@
-/* The launcher of permutations against the CPU library, every byte of the output, and against std::sort (device.h). A build of it that
- * uses few bits of each draw is compared with such a sort alone. */
+/* The launcher of permutations against the CPU library, every byte of the output, and against std::sort (device.h). A build
+ * of it that uses few bits of each draw is compared with such a sort alone. */
 #include <repmath/cuda.h>
 #include <repmath/random.h>
 

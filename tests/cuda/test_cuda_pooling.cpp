@@ -27,8 +27,8 @@ struct array {
   }
 };
 
-/* Besides the kinds of samples.h: sums, nine by nine, that are beside a tie of the format by what their greatest terms, which cancel, do
- * not leave in a first part. f16 has no such numbers. */
+/* Besides the kinds of samples.h: sums, nine by nine, that are beside a tie of the format by what their greatest terms, which
+ * cancel, do not leave in a first part. f16 has no such numbers. */
 enum { BESIDE = KINDS, ALL_KINDS };
 static void fill_source(const array &a, int format, int kind, int64_t size) {
   char *base = cpu + (a.first > 0 ? 1 : 0);

@@ -26,8 +26,8 @@ static void fill_arrays(int format, int kind, int64_t n) {
   memcpy(gpu, cpu, sizeof gpu);
 }
 
-/* A whose terms of the second half are those of the first with the other sign, but for two that are 2^-low of the others, times a B of the
- * same rows: all that rounding errors leave of large sums meets a small result. */
+/* A whose terms of the second half are those of the first with the other sign, but for two that are 2^-low of the others,
+ * times a B of the same rows: all that rounding errors leave of large sums meets a small result. */
 static void make_cancelling(int format, int64_t m, int64_t n, int64_t k, int low) {
   const int64_t half = k / 2, size = widths[format];
   double u;
@@ -173,7 +173,8 @@ int main(int argc, char **) {
     batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 40, 40, k, 52);
   }
   const int step = argc > 1 ? 1 : 3; /* the host takes long for a tile */
-  for (int kind = 0; kind < KINDS; kind += step) { /* tiles of 128 x 128 with each factor in either order (dense_async.h), and their ends */
+  /* Tiles of 128 x 128 with each factor in either order (dense_async.h), and their ends. */
+  for (int kind = 0; kind < KINDS; kind += step) {
     gemm(RM_FORMAT_F32, kind, kind % 8, 1.0, 0.0, 132, 136, kind % 3 * 4 + 33, 140);
     batched(RM_FORMAT_F32, RM_FORMAT_F32, kind, kind % 2 * 16 + kind % 4 / 2 * 2, 2, 68, 72, 20);
   }

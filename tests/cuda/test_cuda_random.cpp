@@ -26,7 +26,8 @@ template <class T> static T *at(char *base, int64_t n, ptrdiff_t stride, int shi
 
 static const int widths[] = {2, 2, 4, 8}; /* bytes by format */
 
-/* Every way of computing a range: [0, 1), exact, exact ties of the 16-bit formats but for the last bit, two parts, subnormal, huge. */
+/* Every way of computing a range: [0, 1), exact, exact ties of the 16-bit formats but for the last bit, two parts, subnormal,
+ * huge. */
 static void uniform(int format, int64_t first, int64_t n, int k) {
   static const double ranges[][2] = {{0, 1},     {-1, 3},    {1, 3 - 0x1p-51},    {-0.1, 0.3},
                                      {0.1, 0.1}, {1e-12, 7}, {-0x1p-1060, 3e-310}};

@@ -1,5 +1,5 @@
-/* The launchers of sum, mean, norm, dot, var and std of rows against the CPU library's functions of each row, and exact accumulators for
- * dot, every byte (device.h). */
+/* The launchers of sum, mean, norm, dot, var and std of rows against the CPU library's functions of each row, and exact
+ * accumulators for dot, every byte (device.h). */
 #include <repmath/cuda.h>
 #include <repmath/reductions.h>
 
@@ -11,7 +11,8 @@ static const int64_t ROOM = 1 << 20; /* bytes of an array: x, y, results */
 static char cpu[3 * ROOM];
 BOTH_SIDES char gpu[3 * ROOM];
 
-/* Rows that begin at multiples of 16 bytes; one right after the other; backward with gaps, misaligned; columns; one row again and again. */
+/* Rows that begin at multiples of 16 bytes; one right after the other; backward with gaps, misaligned; columns; one row again
+ * and again. */
 enum { PACKED, DENSE, ODD, COLUMNS, REPEATED, LAYOUTS };
 struct rows_layout {
   ptrdiff_t first, row, stride;

@@ -1,5 +1,5 @@
-/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of the output
- * (device.h). */
+/* The launchers of softmax, its relatives, norms, cross entropy and their gradients against the CPU library, every byte of
+ * the output (device.h). */
 #include <repmath/cuda.h>
 #include <repmath/nn.h>
 
@@ -12,7 +12,8 @@ static const int64_t ROOM = 1 << 18; /* bytes of an array */
 static char cpu[4 * ROOM];
 BOTH_SIDES char gpu[4 * ROOM];
 
-/* Array k of rows of n elements: its first element, the bytes between rows and elements. One layout is backward and misaligned. */
+/* Array k of rows of n elements: its first element, the bytes between rows and elements. One layout is backward and
+ * misaligned. */
 struct layout {
   int format;
   int64_t rows, n;
@@ -127,8 +128,8 @@ static void norm_weights(int format, int kind, bool mixed, int k, int64_t a, int
   compare_memory("normalize_backward_weight", cpu, gpu, [&] { return call(cpu, false); }, [&] { return call(gpu, true); });
 }
 
-/* Sums that are a tie and less than a rounding of binary64: 60 weights, of seven terms each, one in 32 of a block's. x is 1, and its given
- * statistics change nothing. */
+/* Sums that are a tie and less than a rounding of binary64: 60 weights, of seven terms each, one in 32 of a block's. x is 1,
+ * and its given statistics change nothing. */
 static void norm_weights_beside(bool columns) {
   enum { WEIGHTS = 60, TERMS = 7, APART = 32 };
   const int format = RM_FORMAT_F32;
@@ -197,8 +198,8 @@ static void cross_entropy(const layout &l, int kind, int k) {
   if (l.format == RM_FORMAT_F32) memcpy(&nan, gpu + 3 * ROOM, 4), check(nan != nan, "NaN for a wrong target");
 }
 
-/* Losses and gradients of which parts cancel or overflow: weights of a divisor, a probability and smoothing, logarithms below the tail; and
- * infinities beside them. NaN in x: -infinity. */
+/* Losses and gradients of which parts cancel or overflow: weights of a divisor, a probability and smoothing, logarithms below
+ * the tail; and infinities beside them. NaN in x: -infinity. */
 struct parts {
   int format, rows, n;
   double x[25], w[5], p, smoothing, g; /* p: the probability of every class, or 0 for the targets 0, 1, 2, ... */

@@ -1,5 +1,5 @@
-/* The launchers of binary cross entropy, Kullback-Leibler divergence and their gradients against the CPU library, every byte of the output
- * (device.h). */
+/* The launchers of binary cross entropy, Kullback-Leibler divergence and their gradients against the CPU library, every byte
+ * of the output (device.h). */
 #include "loss_samples.h"
 
 /* Y: targets, between 0 and 1 or of any kind; P: weights of the positive class. */
@@ -52,7 +52,8 @@ static void kl_div(const layout &l, int kind, int reduction, int log_target) {
   });
 }
 
-/* Sums of -x, by y = 2, p = 1/2 or t = 1, that are a tie and hairs as large as the errors of two parts, where a big number cancels. */
+/* Sums of -x, by y = 2, p = 1/2 or t = 1, that are a tie and hairs as large as the errors of two parts, where a big number
+ * cancels. */
 static void sums_beside_ties() {
   const int format = RM_FORMAT_F32, n = 8;
   for (int round = 0; round < 200; round++) {

@@ -1,10 +1,11 @@
-/* The binary32 evaluation of RM_TEST_FUNCTION alone, lane by lane: every result that it calls decided must be the one that the
- * library gives under REPMATH_ISA=base, where there is no binary32 evaluation. (In the loop a block with many undecided lanes is
- * computed again as a whole, which would hide a wrong lane.)
+/* The binary32 evaluation of RM_TEST_FUNCTION alone, lane by lane: every result that it calls decided must be the one that
+ * the library gives under REPMATH_ISA=base, where there is no binary32 evaluation. (In the loop a block with many undecided
+ * lanes is computed again as a whole, which would hide a wrong lane.)
  *
  *   b32_lanes [<stride>]        the bit patterns 0, stride, ... (1: all)
  *
- * Prints "<inputs> <undecided> <wrong> <first wrong input>". Compiled for AVX2 or AVX-512; RM_TEST_B32_HEADER is the function's header. */
+ * Prints "<inputs> <undecided> <wrong> <first wrong input>". Compiled for AVX2 or AVX-512; RM_TEST_B32_HEADER is the
+ * function's header. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

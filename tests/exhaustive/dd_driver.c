@@ -1,5 +1,5 @@
-/* The double-double kernel of one function over an array, for hard_f64.py. RM_TEST_HEADER is its <f>.h, RM_TEST_DD the kernel; or
- * <f>_dd.h and RM_TEST_DD_BALL, the evaluation in numbers with a bound. */
+/* The double-double kernel of one function over an array, for hard_f64.py. RM_TEST_HEADER is its <f>.h, RM_TEST_DD the
+ * kernel; or <f>_dd.h and RM_TEST_DD_BALL, the evaluation in numbers with a bound. */
 #include RM_TEST_HEADER
 
 #ifdef RM_TEST_DD_BALL

@@ -1,10 +1,11 @@
-/* The evaluation of RM_TEST_FUNCTION for the 16-bit formats (<f>_b32_half.h), lane by lane: every result that is not left open must be the
- * one that the library gives under REPMATH_ISA=base, where there is no such evaluation. All inputs; of two arguments (RM_TEST_ARITY is
- * 2), all second ones with every <stride>-th first one.
+/* The evaluation of RM_TEST_FUNCTION for the 16-bit formats (<f>_b32_half.h), lane by lane: every result that is not left
+ * open must be the one that the library gives under REPMATH_ISA=base, where there is no such evaluation. All inputs; of two
+ * arguments (RM_TEST_ARITY is 2), all second ones with every <stride>-th first one.
  *
  *   half_lanes [<factor> [<stride>]]       the evaluation times the factor, for a control; the stride is 1 unless given
  *
- * Prints "<inputs> <open> <wrong> <first wrong input>". Compiled for AVX2 or AVX-512; RM_TEST_HEADER is the function's header. */
+ * Prints "<inputs> <open> <wrong> <first wrong input>". Compiled for AVX2 or AVX-512; RM_TEST_HEADER is the function's
+ * header. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The accurate phases over arrays, for elementwise/test_accurate.py: compiled there with several settings of RM_CFG_*. RM_TEST_HEADERS is a
- * file that includes crlibm/<f>/<f>_accurate.h of every function of the manifest. */
+/* The accurate phases over arrays, for elementwise/test_accurate.py: compiled there with several settings of RM_CFG_*.
+ * RM_TEST_HEADERS is a file that includes crlibm/<f>/<f>_accurate.h of every function of the manifest. */
 static int test_first; /* limbs of the first wide evaluation: a variable, so that one build serves for each */
 #define RM_CFG_MP_FIRST test_first
 #include RM_TEST_HEADERS

@@ -1,4 +1,5 @@
-/* The arithmetics of the tiers after the fast phase, crlibm/enclosure/dd_ball.h and ball.h, one operation over arrays, for test_ball.py. */
+/* The arithmetics of the tiers after the fast phase, crlibm/enclosure/dd_ball.h and ball.h, one operation over arrays, for
+ * test_ball.py. */
 #include "../../src/reduce/total.h"
 
 /* Operations, in the order of test_ball.py. */

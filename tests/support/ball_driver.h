@@ -25,8 +25,8 @@ static void RM_NUM_NAME(operate)(RM_NUM_T *r, int operation, const RM_NUM_T *a, 
   if (operation == NEG) RM_NUM_(neg)(r, a);
 }
 
-/* Operands have three doubles each; k is the power, the scale or the separation; results go to `put`, their signs and roundings to the arrays after it. r may be an
- * operand: every other result is computed in the place of the first one. */
+/* Operands have three doubles each; k is the power, the scale or the separation; results go to `put`, their signs and
+ * roundings to the arrays after it. r may be an operand: every other result is computed in the place of the first one. */
 void RM_NUM_NAME(rm_test)(int operation, int limbs, int64_t n, const double *x, const double *y, const int64_t *k,
                           void *results, int format, int rule, int32_t *sign, int32_t *decided, uint32_t *flags,
                           uint64_t *bits);

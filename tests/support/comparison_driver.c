@@ -1,5 +1,6 @@
-/* Roundings and comparisons in multiprecision by evaluations that are as far off as they say they may be, for elementwise/test_comparison.py: with
- * `moved_limbs` limbs an evaluation says that it may be off by `moved` more, and is off by 0.95 of that. With more limbs it is as it is. */
+/* Roundings and comparisons in multiprecision by evaluations that are as far off as they say they may be, for
+ * elementwise/test_comparison.py: with `moved_limbs` limbs an evaluation says that it may be off by `moved` more, and is off
+ * by 0.95 of that. With more limbs it is as it is. */
 #include "../../crlibm/erfc/erfc_mp.h"
 
 static int moved_limbs;

@@ -14,7 +14,8 @@ void rm_test_gamma_dd(int digamma, double x, double *out) {
   out[0] = v.hi, out[1] = v.lo, out[2] = v.err;
 }
 
-/* plus and minus in n limbs, and *err, for x > -1/2: the exponent is returned. Of digamma the term 1/x is left out for |x| < 1/2.
+/* plus and minus in n limbs, and *err, for x > -1/2: the exponent is returned. Of digamma the term 1/x is left out for |x| <
+ * 1/2.
  * */
 int rm_test_gamma_mp(int digamma, double x, int n, uint64_t *plus, uint64_t *minus, uint64_t *err);
 int rm_test_gamma_mp(int digamma, double x, int n, uint64_t *plus, uint64_t *minus, uint64_t *err) {

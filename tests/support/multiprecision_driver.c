@@ -30,7 +30,8 @@ uint64_t rm_test_round(int negative, uint64_t high, uint64_t low, int64_t e, uin
   return rm_round_bits(negative, (rm_u128)high << 64 | low, e, err, format, rule, flags, undecided);
 }
 
-/* |f(x)| = v 2^(the result) within *err units of 2^(-64 n), f the sigmoid or one of its kin: crlibm/sigmoid/sigmoid_shapes.h. */
+/* |f(x)| = v 2^(the result) within *err units of 2^(-64 n), f the sigmoid or one of its kin:
+ * crlibm/sigmoid/sigmoid_shapes.h. */
 int rm_test_sigmoid_mp(double x, int argument, int shape, int n, uint64_t *v, uint64_t *err);
 int rm_test_sigmoid_mp(double x, int argument, int shape, int n, uint64_t *v, uint64_t *err) {
   int64_t scale;

@@ -1,5 +1,5 @@
-/* The sort of a permutation with few bits of each draw, so that equal ones are common: permutation_driver <seed> <stream> <first> <n>
- * prints the numbers. Compiled with -DRM_CFG_PERMUTATION_BITS=...; the draws come from the library. */
+/* The sort of a permutation with few bits of each draw, so that equal ones are common: permutation_driver <seed> <stream>
+ * <first> <n> prints the numbers. Compiled with -DRM_CFG_PERMUTATION_BITS=...; the draws come from the library. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-// A device of PyTorch's whose memory is the host's: tensors on it are dispatched as a GPU's are, and are none of the CPU's. Operators for which
-// it has no kernel are the CPU's on copies, so that "PyTorch's own operator on the device" is what it is on the CPU.
+// A device of PyTorch's whose memory is the host's: tensors on it are dispatched as a GPU's are, and are none of the CPU's.
+// Operators for which it has no kernel are the CPU's on copies, so that "PyTorch's own operator on the device" is what it is
+// on the CPU.
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -62,18 +63,16 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 };
 
 at::Tensor in_main_memory(const at::Tensor &t) {
-  if (t.is_cpu()) {
-    return t;
-  }
+  if (t.is_cpu()) { return t; }
   return at::from_blob(t.data_ptr(), t.sizes(), t.strides(), t.options().device(c10::kCPU));
 }
 
 c10::ScalarType type_of(std::optional<c10::ScalarType> given) { return c10::dtype_or_default(given); }
 
-at::Tensor empty(c10::SymIntArrayRef size, std::optional<c10::ScalarType> type, std::optional<c10::Layout>, std::optional<c10::Device>,
-                 std::optional<bool>, std::optional<c10::MemoryFormat> order) {
-  return at::detail::empty_generic(C10_AS_INTARRAYREF_SLOW(size), &allocator, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), type_of(type),
-                                   order);
+at::Tensor empty(c10::SymIntArrayRef size, std::optional<c10::ScalarType> type, std::optional<c10::Layout>,
+                 std::optional<c10::Device>, std::optional<bool>, std::optional<c10::MemoryFormat> order) {
+  return at::detail::empty_generic(C10_AS_INTARRAYREF_SLOW(size), &allocator,
+                                   c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), type_of(type), order);
 }
 
 at::Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, std::optional<c10::ScalarType> type,
@@ -82,11 +81,10 @@ at::Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, s
                                            c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), type_of(type));
 }
 
-at::Tensor as_strided(const at::Tensor &t, c10::SymIntArrayRef size, c10::SymIntArrayRef stride, std::optional<c10::SymInt> offset) {
+at::Tensor as_strided(const at::Tensor &t, c10::SymIntArrayRef size, c10::SymIntArrayRef stride,
+                      std::optional<c10::SymInt> offset) {
   std::optional<int64_t> start;
-  if (offset) {
-    start = offset->expect_int();
-  }
+  if (offset) { start = offset->expect_int(); }
   return at::native::as_strided_tensorimpl(t, C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride), start);
 }
 
@@ -100,7 +98,8 @@ const at::Tensor &resize_(const at::Tensor &t, c10::SymIntArrayRef size, std::op
   return at::native::resize_(t, C10_AS_INTARRAYREF_SLOW(size), order);
 }
 
-at::Tensor &set_storage(at::Tensor &t, at::Storage source, c10::SymInt offset, c10::SymIntArrayRef size, c10::SymIntArrayRef stride) {
+at::Tensor &set_storage(at::Tensor &t, at::Storage source, c10::SymInt offset, c10::SymIntArrayRef size,
+                        c10::SymIntArrayRef stride) {
   return at::native::set_storage_cpu_(t, std::move(source), offset.expect_int(), C10_AS_INTARRAYREF_SLOW(size),
                                       C10_AS_INTARRAYREF_SLOW(stride));
 }

@@ -1,7 +1,7 @@
 /* Convolutions as implicit GEMMs: products of an im2col view (rm_im2col, views.h) and a matrix.
  *
- * Forward: C[position, channel] = sum over taps of x at (position, tap) w[channel, tap]. The gradient with respect to w sums the
- * same elements of x over positions. The gradient with respect to x is one such
+ * Forward: C[position, channel] = sum over taps of x at (position, tap) w[channel, tap]. The gradient with respect to w sums
+ * the same elements of x over positions. The gradient with respect to x is one such
  * product for each residue r of its coordinates i = r + stride q: for each r the
  * taps with r + padding - tap dilation divisible by the stride are an arithmetic progression, and g is read at
  * (r + padding - tap dilation)/stride + q, a convolution of stride 1. */
@@ -190,10 +190,11 @@ static int channels_last(const tensor *t, const int64_t *spatial) {
   return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------ convolution and gradients */
+/* ------------------------------------------------------------------------------------------------ convolution and
+ * gradients */
 
-/* dst[n, o, q] = sum over c, t of src at (n, c, start + q move + t step) w[o, c, t], plus the bias: forward, and one residue of the
- * gradient with respect to x. */
+/* dst[n, o, q] = sum over c, t of src at (n, c, start + q move + t step) w[o, c, t], plus the bias: forward, and one residue
+ * of the gradient with respect to x. */
 typedef struct {
   int64_t batch, groups, from, to; /* channels of a group */
   int64_t positions[S], taps[S], start[S], move[S], step[S], size[S];
@@ -271,27 +272,24 @@ static rm_status prepare_call(geometry *g, arrays *a, int back, const rm_conv_ca
   return check_arrays(call->format, &a->from, &a->w, &b, &a->to);
 }
 
+/* Channels, taps and positions are the caller's. */
+static correlation correlation_of(const geometry *g, const arrays *a, const rm_conv_call *call) {
+  return (correlation){.batch = g->batch,
+                       .groups = g->groups,
+                       .src = tensor_of(&a->from),
+                       .w = tensor_of(&a->w),
+                       .dst = tensor_of(&a->to),
+                       .stride_bias = call->stride_bias,
+                       .bias = call->bias};
+}
+
 rm_status rm_conv_forward_by(const rm_conv_runner *runner, const rm_conv_call *call) {
   geometry g;
   arrays a;
   const rm_status status = prepare_call(&g, &a, 0, call);
   if (status || is_empty(&a.to)) return status;
-  correlation c = {g.batch,
-                   g.groups,
-                   g.channels_in,
-                   g.channels_out,
-                   {0},
-                   {0},
-                   {0},
-                   {0},
-                   {0},
-                   {0},
-                   tensor_of(&a.from),
-                   tensor_of(&a.w),
-                   tensor_of(&a.to),
-                   0,
-                   call->stride_bias,
-                   call->bias};
+  correlation c = correlation_of(&g, &a, call);
+  c.from = g.channels_in, c.to = g.channels_out;
   c.next_w = g.channels_out * c.w.outer;
   for (int j = 0; j < S; j++) {
     c.positions[j] = g.out[j], c.taps[j] = g.in[j] ? g.kernel[j] : 0, c.size[j] = g.in[j];
@@ -308,7 +306,8 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* Sets dimension j of one residue r of the gradient with respect to x. Returns the first tap; c->taps[j] is 0 when there is none. */
+/* Sets dimension j of one residue r of the gradient with respect to x. Returns the first tap; c->taps[j] is 0 when there is
+ * none. */
 static int64_t residue(const geometry *g, int j, int64_t r, correlation *c, int64_t *increment) {
   const int64_t s = g->stride[j], d = g->dilation[j], every = s / gcd(s, d);
   int64_t tap = 0;
@@ -336,22 +335,8 @@ rm_status rm_conv_grad_input_by(const rm_conv_runner *runner, const rm_conv_call
   for (r[0] = 0; r[0] < residues[0]; r[0]++)
     for (r[1] = 0; r[1] < residues[1]; r[1]++)
       for (r[2] = 0; r[2] < residues[2]; r[2]++) {
-        correlation c = {g.batch,
-                         g.groups,
-                         nothing ? 0 : g.channels_out,
-                         g.channels_in,
-                         {0},
-                         {0},
-                         {0},
-                         {0},
-                         {0},
-                         {0},
-                         tensor_of(&a.from),
-                         weights,
-                         x,
-                         0,
-                         call->stride_bias,
-                         call->bias};
+        correlation c = correlation_of(&g, &a, call);
+        c.from = nothing ? 0 : g.channels_out, c.to = g.channels_in;
         c.w.outer = weights.channel, c.w.channel = weights.outer;
         c.next_w = g.channels_out * weights.outer;
         for (int j = 0; j < S; j++) {

@@ -1,4 +1,5 @@
-/* Turns convolutions into matrix products for any engine: checks their arguments and makes problems (views.h), which a runner solves. */
+/* Turns convolutions into matrix products for any engine: checks their arguments and makes problems (views.h), which a runner
+ * solves. */
 #pragma once
 
 #include "../../../include/repmath/convolution.h"
@@ -7,8 +8,8 @@
 typedef struct {
   rm_status (*run)(const rm_matmul_problem *p, void *context);
   void *context;
-  /* Copies the rows of `groups` operands, *next bytes apart, one after the other to memory that the caller frees, and makes *o and *next
-   * say so; or returns NULL with both as they were. NULL: the runner makes no such copies. */
+  /* Copies the rows of `groups` operands, *next bytes apart, one after the other to memory that the caller frees, and makes
+   * *o and *next say so; or returns NULL with both as they were. NULL: the runner makes no such copies. */
   char *(*copy)(rm_operand *o, int size, int64_t rows, int64_t depth, int64_t groups, ptrdiff_t *next);
 } rm_conv_runner;
 

@@ -1,14 +1,14 @@
-/* Packs an im2col view faster than patch by patch. The rows of the view are positions and its k indices are channels and taps, or, for
- * the gradient with respect to the weight, the other way round.
+/* Packs an im2col view faster than patch by patch. The rows of the view are positions and its k indices are channels and
+ * taps, or, for the gradient with respect to the weight, the other way round.
  *
- * A block needs few rows of the images, but most of their elements several times. The conv window lays these rows out once, in binary64
- * and with their padding. There element (row, k) lies at at[row] + off[k], so a vector of a panel is one unaligned load where its
- * rows are neighbours in one row of the image, and a choice among several loads elsewhere.
+ * A block needs few rows of the images, but most of their elements several times. The conv window lays these rows out once,
+ * in binary64 and with their padding. There element (row, k) lies at at[row] + off[k], so a vector of a panel is one
+ * unaligned load where its rows are neighbours in one row of the image, and a choice among several loads elsewhere.
  *
- * Layout: [outer index of k][tap along z][image row][phase][position]. x, y and z are the last dimensions; what is above x and y of the
- * view's rows, a slab, has image rows of its own. Element i of an image row is at phase i mod move, position i div move, for rows of the
- * view more than one element apart. Where there are many taps to an outer index, a block of them is packed in parts that need few image
- * rows each. */
+ * Layout: [outer index of k][tap along z][image row][phase][position]. x, y and z are the last dimensions; what is above x
+ * and y of the view's rows, a slab, has image rows of its own. Element i of an image row is at phase i mod move, position i
+ * div move, for rows of the view more than one element apart. Where there are many taps to an outer index, a block of them is
+ * packed in parts that need few image rows each. */
 #pragma once
 
 #include "../../common/elements.h"
@@ -18,8 +18,8 @@
 
 enum { RM_CONV_WINDOW_SLACK = RM_LANES, RM_CONV_WINDOW_ACROSS = 3, RM_CONV_WINDOW_MOVE = 4, RM_CONV_WINDOW_MANY = 64 };
 
-/* One dimension: rows of the view are `move` apart, taps `step`; 1 of each where there is no such dimension. Taps reach from `low` on over
- * halo + 1 elements. */
+/* One dimension: rows of the view are `move` apart, taps `step`; 1 of each where there is no such dimension. Taps reach from
+ * `low` on over halo + 1 elements. */
 typedef struct {
   int64_t count, move, taps, step, low, halo, start, size;
   ptrdiff_t stride; /* bytes from element to element */
@@ -44,15 +44,16 @@ RM_STATIC rm_extent rm_extent_of(const rm_im2col *p, int d) {
 
 RM_FN int64_t rm_rows_of_slab(const rm_conv_window *w, int64_t rows) { return (rows - 1) * w->y.move + w->y.halo + 1; }
 
-/* Limits for kc values of k: of the outer indices, and of the image rows between the first and the last of one row of the view. */
+/* Limits for kc values of k: of the outer indices, and of the image rows between the first and the last of one row of the
+ * view. */
 RM_FN int64_t rm_conv_window_outer(const rm_conv_window *w, int64_t kc) { return w->parts ? 1 : (kc - 1) / w->depth + 2; }
 RM_FN int64_t rm_conv_window_halo(const rm_conv_window *w, int64_t kc) {
   const int64_t image_rows = (kc - 1) / w->x.taps + 1, step = w->y.step < 0 ? -w->y.step : w->y.step;
   return w->parts && image_rows * step < w->y.halo ? image_rows * step : w->y.halo;
 }
 
-/* Whether a block of `rows` rows is packed by a window; w is filled in then. Longer blocks are when this one is, so that the workspace
- * of the longest one is enough. */
+/* Whether a block of `rows` rows is packed by a window; w is filled in then. Longer blocks are when this one is, so that the
+ * workspace of the longest one is enough. */
 RM_STATIC int rm_conv_window_of(rm_conv_window *w, const rm_im2col *p, int64_t rows) {
   enum { DEPTH = 128 }; /* for the estimate: of a block, or half of them */
   if (!p || p->rows.dim[0] != RM_NO_COORDINATE || p->k.dim[0] != RM_NO_COORDINATE) return 0;
@@ -69,8 +70,9 @@ RM_STATIC int rm_conv_window_of(rm_conv_window *w, const rm_im2col *p, int64_t r
   w->depth = w->x.taps * w->y.taps * w->z.taps;
   w->parts = w->depth > RM_CONV_WINDOW_MANY && w->z.taps == 1;
   w->width = (w->x.count - 1 + w->x.halo / w->x.move + 1) * w->x.move;
-  /* Elements of the window for each x.count rows of the view, against those of the panels: at most half as many. A slab of the block has so many
-   * of these that share a halo. So the window stays within a few times 64 elements a row, however far apart taps are. */
+  /* Elements of the window for each x.count rows of the view, against those of the panels: at most half as many. A slab of
+   * the block has so many of these that share a halo. So the window stays within a few times 64 elements a row, however far
+   * apart taps are. */
   const int64_t across = rows / w->x.count, shared = across < 1 ? 1 : across < w->y.count ? across : w->y.count;
   const double image_rows = (double)(w->y.move * (shared - 1) + rm_conv_window_halo(w, DEPTH) + 1) / (double)shared;
   return (double)(rm_conv_window_outer(w, DEPTH) * w->z.taps) * image_rows * (double)w->width <=
@@ -148,7 +150,8 @@ RM_FN void rm_conv_window_fill(double *image, ptrdiff_t *off, const rm_conv_wind
   }
 }
 
-/* Where the rows of a vector are: for each run of neighbours the load that has them in their lanes, and which lanes these are. */
+/* Where the rows of a vector are: for each run of neighbours the load that has them in their lanes, and which lanes these
+ * are. */
 typedef struct {
   int runs;
   const double *at[RM_LANES];
@@ -177,8 +180,8 @@ RM_FN void rm_runs_of(rm_vector_runs *v, rm_cursor *at, const rm_conv_window *w,
   }
 }
 
-/* Packs one panel of nv vectors, of at most max_runs runs each; of the last ones rows may be missing. Loads may begin or end RM_CONV_WINDOW_SLACK
- * elements outside of the image, in lanes that are not chosen. */
+/* Packs one panel of nv vectors, of at most max_runs runs each; of the last ones rows may be missing. Loads may begin or end
+ * RM_CONV_WINDOW_SLACK elements outside of the image, in lanes that are not chosen. */
 RM_FN void rm_conv_window_panel(double *RM_RESTRICT dst, const int nv, const rm_vector_runs *runs, const int max_runs,
                                 int rows, int64_t kc, const ptrdiff_t *off, double *norm2, const double *scale) {
   double lane[RM_LANES];

@@ -1,4 +1,5 @@
-/* Convolutions of one channel to a group (depthwise), and their gradients with respect to the input: correlations of a plane with a few taps. */
+/* Convolutions of one channel to a group (depthwise), and their gradients with respect to the input: correlations of a plane
+ * with a few taps. */
 #pragma once
 
 #include <stddef.h>
@@ -8,8 +9,8 @@
 #include "../../runtime/isa.h"
 #include "../gemm/views.h"
 
-/* The plan of a problem: one operand is an im2col view over taps alone, the other has one row. The work is cut into units, bands of the rows of a
- * plane of results. */
+/* The plan of a problem: one operand is an im2col view over taps alone, the other has one row. The work is cut into units,
+ * bands of the rows of a plane of results. */
 typedef struct {
   const rm_matmul_problem *p;
   rm_im2col view; /* that of p, its index k with the taps last */

@@ -28,8 +28,8 @@ RM_HOST_EXTERN void rm_im2col_row(const rm_im2col *p, const char *base, int64_t 
 /* Whether elements of the row may be padding. */
 RM_HOST_EXTERN int rm_im2col_is_padded(const rm_im2col *p, int64_t row);
 
-/* Copies the elements of `rows` x `depth` from (row, k) on, +0 for padding: k after k, each `rows` elements, when rows_adjacent, else
- * row after row. size: bytes of an element. */
+/* Copies the elements of `rows` x `depth` from (row, k) on, +0 for padding: k after k, each `rows` elements, when
+ * rows_adjacent, else row after row. size: bytes of an element. */
 RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row,
                                    int64_t rows, int64_t k, int64_t depth, char *dst);
 

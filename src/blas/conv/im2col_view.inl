@@ -74,8 +74,8 @@ RM_HOST_EXTERN int rm_im2col_is_padded(const rm_im2col *p, int64_t row) {
   return 0;
 }
 
-/* Runs are mostly short, as rows of small images and the padding beside them are: a call would take longer than the bytes. Units
- * may overlap at the end. */
+/* Runs are mostly short, as rows of small images and the padding beside them are: a call would take longer than the bytes.
+ * Units may overlap at the end. */
 #define RM_UNITS(bytes, unit, MOVE)                                  \
   {                                                                  \
     for (int64_t at = 0; at + (unit) <= (bytes); at += (unit)) MOVE; \

@@ -1,22 +1,22 @@
 /* The loops of depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA.
  *
- * The rows of the image that a band needs are laid out in binary64 with their padding, as in conv_window.h, but with all taps at constant
- * distances. A vector of results is one accumulation chain, with one vector load and one mad for each tap.
+ * The rows of the image that a band needs are laid out in binary64 with their padding, as in conv_window.h, but with all taps
+ * at constant distances. A vector of results is one accumulation chain, with one vector load and one mad for each tap.
  *
- * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). The chain begins at the bias, which is exact, and makes one rounding a tap, none of
- * which underflows: all is a multiple of 2^-298. So for n taps, of which each term passes at most n roundings (Higham, Accuracy and Stability,
- * section 4.2), with A = sum |x_t w_t| + |bias|,
+ * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). The chain begins at the bias, which is exact, and makes one
+ * rounding a tap, none of which underflows: all is a multiple of 2^-298. So for n taps, of which each term passes at most n
+ * roundings (Higham, Accuracy and Stability, section 4.2), with A = sum |x_t w_t| + |bias|,
  *
  *   |c - S| <= n u/(1 - n u) A <= (n + 1) u (1 + 2^-18) A' =: bound A'
  *
- * where A' >= A (1 - 2^-40) is computed: one addition a tap, or A' = X sum |w_t| + |bias| with X the largest magnitude of the rows of the image that the
- * row of results reads. One of the roundings that n + 1 leaves more than n is for those of A' and of the bound itself. Ziv's rounding test is that of
- * gemm/epilogue_b64.h, whose margin has room for its own rounding.
+ * where A' >= A (1 - 2^-40) is computed: one addition a tap, or A' = X sum |w_t| + |bias| with X the largest magnitude of the
+ * rows of the image that the row of results reads. One of the roundings that n + 1 leaves more than n is for those of A' and
+ * of the bound itself. Ziv's rounding test is that of gemm/epilogue_b64.h, whose margin has room for its own rounding.
  *
- * Undecided lanes are tested again with their own A', which is zero where all terms are. Then two-sums add the terms, and other two-sums what
- * these leave over: where the latter leave nothing, hi + lo is the sum, and is rounded to odd and then to the format (gemm/pair.h), ties as
- * such. The superaccumulator takes the rest. A sum that is not finite is the result, unless padding, which counts as zeros here, may have met a weight
- * that is not finite. */
+ * Undecided lanes are tested again with their own A', which is zero where all terms are. Then two-sums add the terms, and
+ * other two-sums what these leave over: where the latter leave nothing, hi + lo is the sum, and is rounded to odd and then to
+ * the format (gemm/pair.h), ties as such. The superaccumulator takes the rest. A sum that is not finite is the result, unless
+ * padding, which counts as zeros here, may have met a weight that is not finite. */
 #include "depthwise.h"
 
 #include "../gemm/epilogue_b64.h"
@@ -24,8 +24,8 @@
 #include "../gemm/resolve_b64.h"
 #include "conv_window.h"
 
-/* Numbers of the image that are laid out at once: a share of the second-level cache. A view that needs more of them for one row of results goes to
- * the matrix engine, and so do many taps. */
+/* Numbers of the image that are laid out at once: a share of the second-level cache. A view that needs more of them for one
+ * row of results goes to the matrix engine, and so do many taps. */
 enum { BAND = 1 << 14, BAND_LIMIT = 1 << 16, MAX_TAPS = 128, VECTORS = 4 };
 
 /* The extents of a plan, and the sizes of its workspace: `lines` rows of the image for each tap along z. */
@@ -46,7 +46,8 @@ static layout layout_of(const rm_depthwise *d, int64_t rows) {
 
 static int64_t padded(int64_t n) { return (n + RM_LANES - 1) / RM_LANES * RM_LANES; }
 
-/* The taps' weights and offsets, the magnitude of each row of the image, a row of sums, and the rows, which loads of whole vectors may leave. */
+/* The taps' weights and offsets, the magnitude of each row of the image, a row of sums, and the rows, which loads of whole
+ * vectors may leave. */
 static int64_t numbers_of(const layout *l) {
   return 2 * l->taps + l->z.taps * l->lines + padded(l->x.count) + l->z.taps * l->lines * l->width + VECTORS * RM_LANES;
 }

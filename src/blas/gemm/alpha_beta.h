@@ -7,8 +7,8 @@
 #include "pair.h"
 #include "output_map.h"
 
-/* Of vectors: c is within err of S. p = alpha c and q = beta d err by u |p| and u |q| (or 2^-1075 each), their sum v by u |v|; twice that
- * leaves room for the roundings of the bound. Where S and d are known to be 0 the result is +0. */
+/* Of vectors: c is within err of S. p = alpha c and q = beta d err by u |p| and u |q| (or 2^-1075 each), their sum v by u
+ * |v|; twice that leaves room for the roundings of the bound. Where S and d are known to be 0 the result is +0. */
 RM_FN vf64 rm_alpha_beta_vector(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 *err) {
   const vf64 p = vf64_mul(vf64_set1(s->alpha), c), q = vf64_mul(vf64_set1(s->beta), d), v = vf64_add(p, q);
   const vf64 made = vf64_add(vf64_add(vf64_abs(p), vf64_abs(q)), vf64_abs(v));
@@ -20,8 +20,9 @@ RM_FN vf64 rm_alpha_beta_vector(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 *er
   return vf64_select(vm64_and(nothing, vf64_eq(v, zero)), zero, v);
 }
 
-/* The lanes in which an infinite old element decides, as the mask of an attention does: alpha S is finite, so that the result is beta d,
- * which is infinite (NaN where beta is). c is within err of S: where both are finite, so are all terms of S, since err has their norms. */
+/* The lanes in which an infinite old element decides, as the mask of an attention does: alpha S is finite, so that the result
+ * is beta d, which is infinite (NaN where beta is). c is within err of S: where both are finite, so are all terms of S, since
+ * err has their norms. */
 RM_FN vm64 rm_alpha_beta_infinity(const rm_alpha_beta *s, vf64 c, vf64 d, vf64 err) {
   const vf64 finite = vf64_set1(rm_is_finite(s->alpha) ? 0x1.fffffffffffffp1023 : -1.0);
   const vm64 decides = vm64_and(vf64_is_infinite(d), vf64_is_infinite(vf64_mul(vf64_set1(s->beta), d)));
@@ -61,11 +62,11 @@ RM_FN int rm_is_moderate(double x, double limit) {
   return a == 0.0 || (a >= 1.0 / limit && a <= limit);
 }
 
-/* alpha (hi + lo) + beta d as a pair, for a sum within *err of hi + lo; *err becomes that of the result. 0 when something is out of
- * range.
+/* alpha (hi + lo) + beta d as a pair, for a sum within *err of hi + lo; *err becomes that of the result. 0 when something is
+ * out of range.
  *
- * Products are kept with their errors, the leading ones joined by a two-sum. The rest is m in magnitude, up to its roundings, and
- * its additions err by at most 5 u m (1 + 4 u); the last two-sum is exact. */
+ * Products are kept with their errors, the leading ones joined by a two-sum. The rest is m in magnitude, up to its roundings,
+ * and its additions err by at most 5 u m (1 + 4 u); the last two-sum is exact. */
 RM_STATIC int rm_alpha_beta_pair(const rm_alpha_beta *s, rm_pair sum, double d, rm_pair *out, double *err) {
   if (!rm_is_moderate(s->alpha, 0x1p300) || !rm_is_moderate(s->beta, 0x1p300) || !rm_is_moderate(d, 0x1p300) ||
       !rm_is_moderate(sum.hi, 0x1p300) || !rm_is_moderate(sum.lo, 0x1p500) || !(*err < 0x1p300))
@@ -81,8 +82,8 @@ RM_STATIC int rm_alpha_beta_pair(const rm_alpha_beta *s, rm_pair sum, double d, 
   return 1;
 }
 
-/* RN of a pair within err, when that decides it; `granule`: every term is a multiple of it, and so is the pair, so that a smaller
- * error is none (resolve_b64.h). */
+/* RN of a pair within err, when that decides it; `granule`: every term is a multiple of it, and so is the pair, so that a
+ * smaller error is none (resolve_b64.h). */
 RM_STATIC int rm_decide_pair(rm_pair v, double err, double granule, int fmt, uint64_t *bits, uint32_t *flags) {
   const double limit = 0x1p-9 * __builtin_fabs(v.hi);
   int undecided = 1;

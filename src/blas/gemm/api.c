@@ -14,16 +14,16 @@
 #include "panel_queue.h"
 #include "tiles.h"
 
-/* A block of C is the unit of work: packed rows of A stay in one core's L2 cache, and its workspace (under 8 MiB) is all the memory a
- * thread needs. Columns are many, since rows are packed again for each block beside it. */
+/* A block of C is the unit of work: packed rows of A stay in one core's L2 cache, and its workspace (under 8 MiB) is all the
+ * memory a thread needs. Columns are many, since rows are packed again for each block beside it. */
 enum { BLOCK_ROWS = 512, BLOCK_COLS = 1056, STACK_WORK = 24576 };
 
-/* Work below this many products (some 50 us) is not worth a second thread: waking one costs microseconds on an idle machine and
- * a time slice on a busy one. */
+/* Work below this many products (some 50 us) is not worth a second thread: waking one costs microseconds on an idle machine
+ * and a time slice on a busy one. */
 #define RM_PRODUCTS_PER_THREAD (INT64_C(1) << 20)
 
-/* How often a thread without a block looks for panels of others before it gives up: some 100 us, longer than rows are packed. Between looks
- * it leaves the core to whoever waits for it, perhaps the owner of the panels. */
+/* How often a thread without a block looks for panels of others before it gives up: some 100 us, longer than rows are packed.
+ * Between looks it leaves the core to whoever waits for it, perhaps the owner of the panels. */
 enum { PATIENCE = 400 };
 
 /* Cuts [0, n) into `parts` nearly equal pieces whose ends are multiples of `unit`. */
@@ -157,8 +157,6 @@ rm_status rm_matmul_run(const rm_matmul_problem *given) {
   return RM_OK;
 }
 
-static rm_view view(const void *base, ptrdiff_t row, ptrdiff_t col) { return (rm_view){(char *)(uintptr_t)base, row, col}; }
-
 static rm_status dense(int format, rm_dense_product d) {
   rm_matmul_problem p = rm_problem_of(format, 1);
   rm_status status = rm_check_dense(&p, &d);
@@ -201,15 +199,15 @@ rm_status rm_matmul_strided_f32(int64_t m, int64_t n, int64_t k, const float *a,
                                 const float *b, ptrdiff_t row_b, ptrdiff_t col_b, const float *bias, ptrdiff_t stride_bias,
                                 float *c, ptrdiff_t row_c, ptrdiff_t col_c) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F32, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
-                 view(c, row_c, col_c));
+  return strided(&p, m, n, k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b), rm_view_of(bias, 0, stride_bias),
+                 rm_view_of(c, row_c, col_c));
 }
 rm_status rm_matmul_strided_f64(int64_t m, int64_t n, int64_t k, const double *a, ptrdiff_t row_a, ptrdiff_t col_a,
                                 const double *b, ptrdiff_t row_b, ptrdiff_t col_b, const double *bias, ptrdiff_t stride_bias,
                                 double *c, ptrdiff_t row_c, ptrdiff_t col_c) {
   rm_matmul_problem p = rm_problem_of(RM_FORMAT_F64, RM_NO_BATCH);
-  return strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
-                 view(c, row_c, col_c));
+  return strided(&p, m, n, k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b), rm_view_of(bias, 0, stride_bias),
+                 rm_view_of(c, row_c, col_c));
 }
 
 rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k, const void *a,
@@ -219,6 +217,6 @@ rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m
   rm_matmul_problem p;
   rm_status status = rm_check_batch(&p, format, format_out, batch, next_a, next_b, next_bias, next_c);
   return status ? status
-                : strided(&p, m, n, k, view(a, row_a, col_a), view(b, row_b, col_b), view(bias, 0, stride_bias),
-                          view(c, row_c, col_c));
+                : strided(&p, m, n, k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b),
+                          rm_view_of(bias, 0, stride_bias), rm_view_of(c, row_c, col_c));
 }

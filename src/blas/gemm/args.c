@@ -11,7 +11,7 @@ rm_matmul_problem rm_problem_of(int format, int64_t batch) {
   return p;
 }
 
-/* Positions of the arguments in the two calling forms. */
+/* Positions of the arguments in one of the calling forms. */
 typedef struct {
   int m, n, k, a, b, bias, c;
 } positions;
@@ -42,7 +42,7 @@ static rm_status dense_view(rm_view *v, const void *base, int64_t rows, int64_t 
   int columns_contiguous = col_major != transposed;
   int64_t length = columns_contiguous ? rows : cols;
   if (ld < (length > 1 ? length : 1) || ld > INT64_MAX / size) return RM_STATUS(RM_ERR_LD, position);
-  *v = (rm_view){(char *)(uintptr_t)base, columns_contiguous ? size : ld * size, columns_contiguous ? ld * size : size};
+  *v = rm_view_of(base, columns_contiguous ? size : ld * size, columns_contiguous ? ld * size : size);
   return RM_OK;
 }
 
@@ -51,7 +51,7 @@ static void fill(rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_vi
   p->c = (rm_target){c.base, c.row, c.col, 0, 0};
 }
 
-/* Positions of arguments in rm_matmul_f32, in rm_gemm and in rm_matmul_batched. */
+/* Positions of arguments in rm_matmul_f32, in rm_gemm, in rm_matmul_strided_f32 and in rm_matmul_batched. */
 enum { AT_LAYOUT = 1, AT_M = 4, AT_N, AT_K, AT_A, AT_B = 9, AT_BIAS = 11, AT_C };
 enum {
   GEMM_AT_FORMAT = 1,
@@ -63,7 +63,27 @@ enum {
   GEMM_AT_B = 11,
   GEMM_AT_C = 14
 };
-enum { BATCH_AT_FORMAT = 1, BATCH_AT_FORMAT_OUT, BATCH_AT_BATCH };
+enum {
+  STRIDED_AT_M = 1,
+  STRIDED_AT_N,
+  STRIDED_AT_K,
+  STRIDED_AT_A,
+  STRIDED_AT_B = 7,
+  STRIDED_AT_BIAS = 10,
+  STRIDED_AT_C = 12
+};
+enum {
+  BATCH_AT_FORMAT = 1,
+  BATCH_AT_FORMAT_OUT,
+  BATCH_AT_BATCH,
+  BATCH_AT_M,
+  BATCH_AT_N,
+  BATCH_AT_K,
+  BATCH_AT_A,
+  BATCH_AT_B = 11,
+  BATCH_AT_BIAS = 15,
+  BATCH_AT_C = 18
+};
 
 rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d) {
   static const positions plain = {AT_M, AT_N, AT_K, AT_A, AT_B, AT_BIAS, AT_C},
@@ -74,7 +94,7 @@ rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d) {
   if (d->trans_a < RM_NO_TRANS || d->trans_a > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 1);
   if (d->trans_b < RM_NO_TRANS || d->trans_b > RM_CONJ_TRANS) return RM_STATUS(RM_ERR_ENUM, first + 2);
   p->m = d->m, p->n = d->n, p->k = d->k;
-  rm_view va, vb, vc, vbias = {(char *)(uintptr_t)d->bias, 0, rm_size_of(p->fmt)};
+  rm_view va, vb, vc, vbias = rm_view_of(d->bias, 0, rm_size_of(p->fmt));
   const int col_major = d->layout == RM_COL_MAJOR, size = rm_size_of(p->fmt);
   rm_status status = check_sizes(p, at);
   if (!status) status = dense_view(&va, d->a, d->m, d->k, d->lda, col_major, d->trans_a != RM_NO_TRANS, size, at.a + 1);
@@ -86,7 +106,8 @@ rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d) {
   return status;
 }
 
-/* Whether the results of a batch may meet each other or an operand: by the bytes that each spans, so that interleaved ones count. */
+/* Whether the results of a batch may meet each other or an operand: by the bytes that each spans, so that interleaved ones
+ * count. */
 static int batch_overlaps(const rm_matmul_problem *p, rm_view a, rm_view b, rm_view bias, rm_view c) {
   const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
   const int64_t sizes[4][3] = {{p->batch, p->m, p->n}, {p->batch, p->m, p->k}, {p->batch, p->k, p->n}, {p->batch, 1, p->n}};
@@ -104,7 +125,9 @@ static int batch_overlaps(const rm_matmul_problem *p, rm_view a, rm_view b, rm_v
 
 rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias,
                            rm_view c) {
-  static const positions single = {1, 2, 3, 4, 7, 10, 12}, batched = {4, 5, 6, 7, 11, 15, 18};
+  static const positions single = {STRIDED_AT_M, STRIDED_AT_N,    STRIDED_AT_K, STRIDED_AT_A,
+                                   STRIDED_AT_B, STRIDED_AT_BIAS, STRIDED_AT_C},
+                         batched = {BATCH_AT_M, BATCH_AT_N, BATCH_AT_K, BATCH_AT_A, BATCH_AT_B, BATCH_AT_BIAS, BATCH_AT_C};
   const positions at = p->batch == RM_NO_BATCH ? single : batched;
   if (p->batch == RM_NO_BATCH) p->batch = 1;
   p->m = m, p->n = n, p->k = k;

@@ -1,19 +1,21 @@
 /* Error bounds of the binary64 engine, which serves f32 and the 16-bit formats. u = 2^-53, the unit roundoff of binary64.
  *
- * Let S = sum_k a_k b_k (+ bias) exactly, and c the engine's value. Each product is exact (micro_b64.h). A block of KC terms is
- * one accumulation chain of at most KC - 1 roundings (the first addition, to +0, is exact); the ceil(K/KC) block sums are joined by
- * ceil(K/KC) - 1 additions, the bias by one more. No addition underflows: everything is a multiple of 2^-298. With
+ * Let S = sum_k a_k b_k (+ bias) exactly, and c the engine's value. Each product is exact (micro_b64.h). A block of KC terms
+ * is one accumulation chain of at most KC - 1 roundings (the first addition, to +0, is exact); the ceil(K/KC) block sums are
+ * joined by ceil(K/KC) - 1 additions, the bias by one more. No addition underflows: everything is a multiple of 2^-298. With
  * t = min(K, KC) + ceil(K/KC) (Higham, Accuracy and Stability, section 4.2):
  *
  *   |c - S| <= t u / (1 - t u) (sum_k |a_k b_k| + |bias|) <= t u (1 + 2^-19) (|a| |b| + |bias|)
  *
- * with Euclidean norms (Cauchy-Schwarz). A term at position q of chain p, both counted from 0, passes at most min(K, KC) - q roundings in
- * its chain, ceil(K/KC) - max(p, 1) where chains are joined (a chain's sum goes into an addition itself, the first one's is stored),
- * with a bias one more: t - (q + max(p - 1, 0)) at most. So |a_k b_k| needs no more than the weight w_k = 1 - (q + max(p - 1, 0))/t there,
- * and a_k^2 and b_k^2 in the norms (Cauchy-Schwarz again). Larger weights, up to 1, do no harm.
+ * with Euclidean norms (Cauchy-Schwarz). A term at position q of chain p, both counted from 0, passes at most min(K, KC) - q
+ * roundings in its chain, ceil(K/KC) - max(p, 1) where chains are joined (a chain's sum goes into an addition itself, the
+ * first one's is stored), with a bias one more: t - (q + max(p - 1, 0)) at most. So |a_k b_k| needs no more than the weight
+ * w_k = 1 - (q + max(p - 1, 0))/t there, and a_k^2 and b_k^2 in the norms (Cauchy-Schwarz again). Larger weights, up to 1, do
+ * no harm.
  *
- * Ziv's rounding test (epilogue_b64.h) makes one more rounding, u |c| <= u (1 + 2^-19) (sum |a_k b_k| + |bias|): one more for each term.
- * So t + 1 takes the place of t, and the bound leaves room for it. Since (t + 1) w_k >= 2 then, it is at least 2 u sum |a_k b_k|.
+ * Ziv's rounding test (epilogue_b64.h) makes one more rounding, u |c| <= u (1 + 2^-19) (sum |a_k b_k| + |bias|): one more for
+ * each term. So t + 1 takes the place of t, and the bound leaves room for it. Since (t + 1) w_k >= 2 then, it is at least 2 u
+ * sum |a_k b_k|.
  *
  * Without weights the order of additions within a block is free: n terms and the +0 they begin from
  * are the leaves of a binary tree of n additions, of which the one that +0 enters by is exact, so no term passes more than

@@ -15,8 +15,8 @@
  *
  *   |rest| <= (R_0 + R_(F+1)) R'_D + sum_(F < i < D) (R_i + R_(i+1)) R'_(G+1-i) + R_D R'_0
  *
- * since |a_i| <= R_i + R_(i+1). That is RM_DIGIT_TERMS products of a number of the row and one of the column. Where all are 0,
- * the sum is exact.
+ * since |a_i| <= R_i + R_(i+1). That is RM_DIGIT_TERMS products of a number of the row and one of the column. Where all are
+ * 0, the sum is exact.
  *
  * Norms are computed from integers below 2^24 (each exact in binary32) or from binary64, and grow by `slack`, 2^-10, for
  * at most K/16 + 8 roundings of relative size 2^-24 in a sum of squares, and the others. A remainder y - n is exact. Its

@@ -20,7 +20,8 @@ RM_FN uint32_t rm_round_vector_f32(vf64 c, vf64 err, float *out) {
   return vf64_store_between_f32(out, vf64_sub(c, e), vf64_add(c, e));
 }
 
-/* The same rounded to a 16-bit format: each end first to odd, 16 bits (crlibm/simd/machine.h), so that storing it rounds it once. */
+/* The same rounded to a 16-bit format: each end first to odd, 16 bits (crlibm/simd/machine.h), so that storing it rounds it
+ * once. */
 RM_FN uint32_t rm_round_vector_16(vf64 c, vf64 err, char *out, const int fmt) {
   vf64 e = rm_margin_b64(c, err), low = vf64_to_odd16(vf64_sub(c, e)), high = vf64_to_odd16(vf64_add(c, e));
   uint16_t first[RM_LANES], other[RM_LANES];
@@ -47,7 +48,8 @@ typedef struct {
   double bias_bound;
 } rm_epilogue_b64;
 
-/* A tile of `rows` x `cols` sums at (i, j) of the block, nv vectors a row. flagged[q * nv + v] gets the lanes for the resolver. */
+/* A tile of `rows` x `cols` sums at (i, j) of the block, nv vectors a row. flagged[q * nv + v] gets the lanes for the
+ * resolver. */
 typedef struct {
   const double *sums;
   uint8_t *flagged;
@@ -55,8 +57,8 @@ typedef struct {
   int rows, cols, nv;
 } rm_tile_b64;
 
-/* A whole tile without special values, bias, alpha or beta, whose rows are RM_NV vectors of neighbours in memory: what rounding it to
- * binary32 needs. */
+/* A whole tile without special values, bias, alpha or beta, whose rows are RM_NV vectors of neighbours in memory: what
+ * rounding it to binary32 needs. */
 typedef struct {
   const double *sums, *row_bound, *norm;
   char *base;
@@ -64,9 +66,9 @@ typedef struct {
   uint8_t *flagged;
 } rm_plain_tile_b64;
 
-/* Whether no element of the whole tile at (i, j) can be infinite, NaN or too large for binary32; then it is described. All of a's and b's
- * weights are at least 2/(t + 1) (bound_b64.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound col_norm. A sum of norms is
- * NaN or infinite where one is. */
+/* Whether no element of the whole tile at (i, j) can be infinite, NaN or too large for binary32; then it is described. All of
+ * a's and b's weights are at least 2/(t + 1) (bound_b64.h), so |c| <= |a| |b| <= row_bound col_norm/(2 u) = 2^52 row_bound
+ * col_norm. A sum of norms is NaN or infinite where one is. */
 RM_FN int rm_has_no_specials_b64(const rm_epilogue_b64 *e, const double *tile, int64_t i, int64_t j, uint8_t *flagged,
                                  rm_plain_tile_b64 *t) {
   const double *row_bound = e->row_bound + i, *norm = e->col_norm + j;
@@ -78,7 +80,8 @@ RM_FN int rm_has_no_specials_b64(const rm_epilogue_b64 *e, const double *tile, i
   return vm64_bits(vf64_le(vf64_mul(vf64_set1(rows), columns), vf64_set1(0x1p74))) == (1u << RM_LANES) - 1;
 }
 
-/* Rounds row i of such a tile: the bound has room for the rounding of both ends (bound_b64.h). Returns how many elements are undecided. */
+/* Rounds row i of such a tile: the bound has room for the rounding of both ends (bound_b64.h). Returns how many elements are
+ * undecided. */
 RM_FN int rm_round_row_b64(const rm_plain_tile_b64 *t, int i) {
   const vf64 rb = vf64_set1(t->row_bound[i]);
   const double *sums = t->sums + i * RM_NR;
@@ -126,7 +129,8 @@ RM_FN int rm_epilogue_whole_b64(const rm_epilogue_b64 *e, const rm_tile_b64 *t, 
   return count;
 }
 
-/* The lanes `infinite` of `out`: beta d (rm_alpha_beta_infinity). alpha c may have overflowed, so that its sum with beta d is NaN. */
+/* The lanes `infinite` of `out`: beta d (rm_alpha_beta_infinity). alpha c may have overflowed, so that its sum with beta d is
+ * NaN. */
 RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_alpha_beta *s, vf64 d, const int fmt) {
   const uint32_t negative = vm64_bits(vf64_lt(vf64_mul(vf64_set1(s->beta), d), vf64_set1(0.0)));
   for (; infinite; infinite &= infinite - 1) {

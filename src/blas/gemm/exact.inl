@@ -55,7 +55,8 @@ RM_STATIC int64_t rm_next_special_of(rm_run r, int64_t from, int64_t n, int fmt)
 
 RM_HOST_EXTERN int rm_special_element(const rm_matmul_problem *p, int64_t i, int64_t j, uint32_t row, uint32_t column,
                                       uint64_t *bits, uint32_t *flags) {
-  /* What no other term changes: a signalling NaN, where there may be none any other, and where there is none at all what makes one. */
+  /* What no other term changes: a signalling NaN, where there may be none any other, and where there is none at all what
+   * makes one. */
   const uint32_t both = row | column;
   const int signals = (both & RM_ACC_SNAN) != 0, made = !(both & (RM_ACC_QNAN | RM_ACC_SNAN));
   const uint32_t last = RM_ACC_SNAN | (signals ? 0 : RM_ACC_QNAN) | (made ? RM_ACC_ZERO_INF : 0);

@@ -6,8 +6,8 @@
 
 enum { RM_VECTOR_FINITE, RM_VECTOR_ZERO, RM_VECTOR_NONFINITE };
 
-/* largest[i] grows to max |x|, and nan[i] becomes NaN where the row holds a NaN or an infinity: RM_LANES rows, of which the last ones
- * may be missing. */
+/* largest[i] grows to max |x|, and nan[i] becomes NaN where the row holds a NaN or an infinity: RM_LANES rows, of which the
+ * last ones may be missing. */
 RM_FN void rm_max_group(double *largest, double *nan, int rows, int64_t k, const char *src, ptrdiff_t row_stride,
                         ptrdiff_t k_stride, const int fmt) {
   const int size = rm_size_of(fmt);
@@ -56,9 +56,9 @@ RM_FN int rm_scale_room(int64_t k) {
   return h;
 }
 
-/* For `rows` rows of an operand from the first on, padded to `count`: factor[i] = 2^shift[i], and the kind of each row. Shifts above 1023
- * are cut (a row of subnormals is then scaled less than it could be); those below -1022 are subnormal powers of two, still exact. A row that is
- * zero or not finite is left as it is: its elements are decided by other means. */
+/* For `rows` rows of an operand from the first on, padded to `count`: factor[i] = 2^shift[i], and the kind of each row.
+ * Shifts above 1023 are cut (a row of subnormals is then scaled less than it could be); those below -1022 are subnormal
+ * powers of two, still exact. A row that is zero or not finite is left as it is: its elements are decided by other means. */
 RM_FN void rm_scale_vectors(double *factor, double *shift, uint8_t *kind, const rm_operand *o, int64_t first, int64_t rows,
                             int64_t count, int64_t k, const int fmt) {
   const int size = rm_size_of(fmt);

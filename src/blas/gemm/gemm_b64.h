@@ -1,5 +1,5 @@
-/* The binary64 engine over one block of C, whose operands are f32, f16 or bf16. It packs, multiplies in binary64, tests and rounds, and
- * resolves undecided elements. Its bounds are those of binary32, which contains the numbers of all three formats.
+/* The binary64 engine over one block of C, whose operands are f32, f16 or bf16. It packs, multiplies in binary64, tests and
+ * rounds, and resolves undecided elements. Its bounds are those of binary32, which contains the numbers of all three formats.
  *
  * The block is cut into tiles of MR x NR, in the order of the loops below; k is cut into pieces of KC. Partial sums stay in
  * the workspace in binary64. */
@@ -15,9 +15,10 @@
 #include "panel_queue.h"
 #include "gemv_b64.h"
 
-/* The fallback threshold: where more than one in RM_FALLBACK_RATIO elements of a block is undecided, the double-double engine, which
- * computes all of it, is faster than single dot products. Small blocks, whose workspace should stay small, never go there, nor do 16-bit formats: rounding to
- * them leaves few elements undecided, and the certificate sees their ties. */
+/* The fallback threshold: where more than one in RM_FALLBACK_RATIO elements of a block is undecided, the double-double
+ * engine, which computes all of it, is faster than single dot products. Small blocks, whose workspace should stay small,
+ * never go there, nor do 16-bit formats: rounding to them leaves few elements undecided, and the certificate sees their
+ * ties. */
 enum { RM_FALLBACK_RATIO = 16, RM_FALLBACK_MIN = 4096 };
 RM_FN int rm_may_fall_back(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
   return p->fmt == RM_F32 && rows * cols >= RM_FALLBACK_MIN;
@@ -47,9 +48,9 @@ RM_FN int rm_any_flagged(const uint8_t *flagged, int n) {
   return any != 0;
 }
 
-/* Elements that need their products again are deferred, and computed some at a time. Where rows of an operand are neighbours in memory they
- * are read k after k: a column of B may touch as many cache lines, and pages, as it has elements, which neighbours share and which follow
- * one another. */
+/* Elements that need their products again are deferred, and computed some at a time. Where rows of an operand are neighbours
+ * in memory they are read k after k: a column of B may touch as many cache lines, and pages, as it has elements, which
+ * neighbours share and which follow one another. */
 enum {
   RM_DEFERRED = 64,
   RM_DEFERRED_K = 64,
@@ -64,7 +65,8 @@ typedef struct {
   rm_deferred_element element[RM_DEFERRED];
 } rm_deferred_elements;
 
-/* Gathers k in [k, k + n) of the rows of deferred elements, padded with zeros to whole vectors. `left` are all from the k-th on. */
+/* Gathers k in [k, k + n) of the rows of deferred elements, padded with zeros to whole vectors. `left` are all from the k-th
+ * on. */
 RM_FN void rm_gather_deferred_k(double (*dst)[RM_DEFERRED_ROW], const char *const *at, int count, ptrdiff_t step, int64_t n,
                                 int64_t left, const int fmt) {
   enum { AHEAD = 8 };
@@ -209,7 +211,8 @@ typedef struct {
   int last, gemv;
 } rm_pass_b64;
 
-/* The panel of columns [j, j + RM_NR), whose B goes to b. Returns how many elements are undecided. The format is a constant at every call. */
+/* The panel of columns [j, j + RM_NR), whose B goes to b. Returns how many elements are undecided. The format is a constant
+ * at every call. */
 RM_FN int64_t rm_panel_plain(const rm_pass_b64 *t, int64_t j, double *b, const int fmt) {
   const rm_layout_b64 *w = t->w;
   const rm_matmul_problem *p = t->p;

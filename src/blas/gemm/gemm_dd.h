@@ -1,7 +1,8 @@
-/* The double-double matmul engine over one block of C. It scales, packs, multiplies, tests and rounds, and resolves undecided elements.
+/* The double-double matmul engine over one block of C. It scales, packs, multiplies, tests and rounds, and resolves undecided
+ * elements.
  *
- * It serves binary64, and blocks of binary32 in which the binary64 engine decides too few elements. The format is a constant at
- * every call of the inlined body. */
+ * It serves binary64, and blocks of binary32 in which the binary64 engine decides too few elements. The format is a constant
+ * at every call of the inlined body. */
 #pragma once
 
 #include "epilogue_dd.h"

@@ -1,13 +1,15 @@
 /* Computes one row of C, a vector times a matrix, and reads B where it lies: packing would take longer than the products.
  *
- * The sums are those of micro_b64.h in another order. A product passes no more additions than bound_b64.h leaves to it, min(K, KC) +
- * ceil(K/KC) - 2 before the bias, for K >= 16 and every number of lanes L that divides KC (proofs/depth counts them in this source):
+ * The sums are those of micro_b64.h in another order. A product passes no more additions than bound_b64.h leaves to it,
+ * min(K, KC) + ceil(K/KC) - 2 before the bias, for K >= 16 and every number of lanes L that divides KC (proofs/depth counts
+ * them in this source):
  *   neighbours: columns of B   accumulation chains of KC products, joined, as there
- *   neighbours: k of B         each lane has ceil(K/L) of the products, in chains of KC, which are joined; then the lanes are, by halves. That is
- *                            min(ceil(K/L), KC) - 1 in a chain, p - 1 with p = ceil(K/(L KC)) where chains are joined, and log2 L.
- *                            L = 1: what is allowed. L > 1: K <= KC: ceil(K/L) - 1 + log2 L <= K - 1 as K >= 16. KC < K <= L KC: p = 1, and
- *                            with m = ceil(K/KC), 2 <= m <= L, at most m KC/L - 1 + log2 L <= KC + m - 2, since KC >= 16 L and
- *                            log2 L <= L - 1. K > L KC: one more join for L KC products more, where L are allowed.
+ *   neighbours: k of B         each lane has ceil(K/L) of the products, in chains of KC, which are joined; then the lanes
+ *                            are, by halves. That is min(ceil(K/L), KC) - 1 in a chain, p - 1 with p = ceil(K/(L KC)) where
+ *                            chains are joined, and log2 L. L = 1: what is allowed. L > 1: K <= KC: ceil(K/L) - 1 + log2 L <=
+ *                            K - 1 as K >= 16. KC < K <= L KC: p = 1, and with m = ceil(K/KC), 2 <= m <= L, at most m KC/L -
+ *                            1 + log2 L <= KC + m - 2, since KC >= 16 L and log2 L <= L - 1. K > L KC: one more join for L KC
+ *                            products more, where L are allowed.
  * All weights are 1, and norms pass K + log2 L additions at most. */
 #pragma once
 
@@ -87,7 +89,8 @@ RM_FN double rm_gemv_join(vf64 v) {
 #define RM_CFG_GEMV_CHAIN RM_KC
 #endif
 
-/* Sums the products of a and RM_GEMV_COLUMNS columns of B at src, and the squares of each; a's sum of squares is the last one. */
+/* Sums the products of a and RM_GEMV_COLUMNS columns of B at src, and the squares of each; a's sum of squares is the last
+ * one. */
 RM_FN void rm_gemv_dots(const char *a, const char *const *src, int64_t k, const int fmt, double *product, double *square) {
   enum { N = RM_GEMV_COLUMNS, CHAIN = RM_LANES * (RM_CFG_GEMV_CHAIN) };
   const int size = rm_size_of(fmt);
@@ -139,7 +142,8 @@ RM_FN void rm_gemv_k_adjacent(const rm_layout_b64 *w, const rm_matmul_problem *p
   }
 }
 
-/* Computes the first row of each tile, and the sums of squares, and returns 1 where this file is for the block; else returns 0. */
+/* Computes the first row of each tile, and the sums of squares, and returns 1 where this file is for the block; else returns
+ * 0. */
 RM_FN int rm_gemv_sums(const rm_layout_b64 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
   if (block->rows != 1 || p->k < RM_GEMV_MIN_K || p->a.im2col || p->b.im2col) return 0;
   if (p->b.row_stride == rm_size_of(fmt)) rm_gemv_columns_adjacent(w, p, block, fmt);

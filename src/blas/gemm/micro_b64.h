@@ -1,8 +1,9 @@
 /* The microkernel of the binary64 engine.
  *
  * Contract: c (MR x nv RM_LANES, row after row) becomes, or grows by, the product of the panels a (kc x MR) and b
- * (kc x nv RM_LANES). Each element is one accumulation chain c = mad(a, b, c) over k from +0; products of binary32 values are exact in
- * binary64 (48 bits, exponents from -298 to 256), so a fused and an unfused mad round alike, once, and only the sums err. */
+ * (kc x nv RM_LANES). Each element is one accumulation chain c = mad(a, b, c) over k from +0; products of binary32 values are
+ * exact in binary64 (48 bits, exponents from -298 to 256), so a fused and an unfused mad round alike, once, and only the sums
+ * err. */
 #pragma once
 
 #include "../../common/elements.h"
@@ -18,8 +19,8 @@ RM_FN void rm_join_b64(const int nv, vf64 acc[RM_MR][RM_NV], double *c, int firs
   }
 }
 
-/* Where there is a tile before, its rows are rounded between parts of the chains, which leave room for that; returns how many of its
- * elements are undecided. */
+/* Where there is a tile before, its rows are rounded between parts of the chains, which leave room for that; returns how many
+ * of its elements are undecided. */
 RM_FN int rm_micro_b64_body(const int nv, int64_t kc, const double *RM_RESTRICT a, const double *RM_RESTRICT b,
                             double *RM_RESTRICT c, int first, const rm_plain_tile_b64 *before) {
   int undecided = 0, done = 0;
@@ -49,8 +50,9 @@ RM_NOINLINE int rm_micro_b64_rounding(int64_t kc, const double *a, const double 
 
 enum { RM_PACKING_AHEAD = 16 }; /* k that are prefetched: rows a power of two apart drive each other out of the L1 cache */
 
-/* A panel of B that the microkernel packs on the way. Its elements come from src, step bytes apart from one k to the next (pack.h: rows
- * that are neighbours in memory), and go to `packed` for the tiles below; their squares, all with the first weight, go to norm2. */
+/* A panel of B that the microkernel packs on the way. Its elements come from src, step bytes apart from one k to the next
+ * (pack.h: rows that are neighbours in memory), and go to `packed` for the tiles below; their squares, all with the first
+ * weight, go to norm2. */
 typedef struct {
   const char *src;
   ptrdiff_t step;
@@ -58,7 +60,8 @@ typedef struct {
   rm_weights weights;
 } rm_panel_to_pack;
 
-/* The product of RM_NV vectors whose panel is packed on the way: loads, conversions and stores fill what the chains leave free. */
+/* The product of RM_NV vectors whose panel is packed on the way: loads, conversions and stores fill what the chains leave
+ * free. */
 RM_FN void rm_micro_b64_packing_body(int64_t kc, const double *RM_RESTRICT a, const rm_panel_to_pack *panel,
                                      double *RM_RESTRICT c, int first, const int fmt) {
   const char *src = panel->src;

@@ -1,8 +1,8 @@
 /* The microkernel of the double-double engine: sums of products to about 2^-100 of the largest possible sum.
  *
- * Operands are scaled so that every exact partial sum is below 1/2 in magnitude (exponent_scaling.h). S starts at the constant 3, so
- * S and t = RN(S + ab) stay in [2, 4) and are multiples of 2^-51; d = t - S is exact, and ab = d + r with |r| <= 2^-52. The
- * remainders are added up in a second accumulator. Four operations a product with FMA:
+ * Operands are scaled so that every exact partial sum is below 1/2 in magnitude (exponent_scaling.h). S starts at the
+ * constant 3, so S and t = RN(S + ab) stay in [2, 4) and are multiples of 2^-51; d = t - S is exact, and ab = d + r with |r|
+ * <= 2^-52. The remainders are added up in a second accumulator. Four operations a product with FMA:
  *
  *   t = fma(a, b, S);  d = t - S;  low += fma(a, b, -d);  S = t
  *

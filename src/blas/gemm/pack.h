@@ -1,11 +1,11 @@
-/* Packing: `width` rows of an operand (rows of A, columns of B) become one panel of binary64 values, dst[k width + row], which a
- * microkernel reads in order. Missing rows are zero. Any stride and alignment is a matter of this file alone; k_stride goes
- * along a row, row_stride to the next one, in bytes. The format of the source is a constant at every call.
+/* Packing: `width` rows of an operand (rows of A, columns of B) become one panel of binary64 values, dst[k width + row],
+ * which a microkernel reads in order. Missing rows are zero. Any stride and alignment is a matter of this file alone;
+ * k_stride goes along a row, row_stride to the next one, in bytes. The format of the source is a constant at every call.
  *
- * Either norm2 is given: norm2[row] grows by the sum of the squares of these elements, each times a weight, at least first - q slope, q
- * its position in the accumulation chain (bound_b64.h), and at most 1 (at most kc + 3 roundings of relative size u, and for sources below binary64 no
- * other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of the row is multiplied by the power of two
- * scale[row]. */
+ * Either norm2 is given: norm2[row] grows by the sum of the squares of these elements, each times a weight, at least first -
+ * q slope, q its position in the accumulation chain (bound_b64.h), and at most 1 (at most kc + 3 roundings of relative size
+ * u, and for sources below binary64 no other error: a square lies between 2^-298 and 2^256). Or scale is given: element k of
+ * the row is multiplied by the power of two scale[row]. */
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,8 @@
 #include "panels.h"
 #include "../conv/conv_window.h"
 
-/* Packs rows whose elements of one k are neighbours in memory, as whole vectors; all have the first weight. nv is a constant at every call. */
+/* Packs rows whose elements of one k are neighbours in memory, as whole vectors; all have the first weight. nv is a constant
+ * at every call. */
 RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, const char *src, ptrdiff_t k_stride,
                            const int fmt, double *norm2, rm_weights weights, const double *scale) {
   const int size = rm_size_of(fmt);
@@ -39,8 +40,9 @@ RM_FN void rm_pack_vectors(double *RM_RESTRICT dst, const int nv, int64_t kc, co
     }
 }
 
-/* Packs RM_LANES rows, of which the last ones may be missing; dst is their first position in the panel. Where elements of a row are
- * neighbours in memory, squares of RM_LANES x RM_LANES are transposed in registers; any other stride goes one by one. */
+/* Packs RM_LANES rows, of which the last ones may be missing; dst is their first position in the panel. Where elements of a
+ * row are neighbours in memory, squares of RM_LANES x RM_LANES are transposed in registers; any other stride goes one by
+ * one. */
 RM_FN void rm_pack_group(double *RM_RESTRICT dst, const int width, int rows, int64_t kc, rm_strided src, const int fmt,
                          double *norm2, rm_weights weights, const double *scale) {
   const int size = rm_size_of(fmt);
@@ -141,8 +143,8 @@ RM_FN void rm_pack_panel(const rm_panels *t, int64_t i, int width, int rows, int
 
 enum { RM_PACK_ROWS = 16 };
 
-/* Packs k in [first, first + n) of all panels, of `rows` rows from src on. Where rows are neighbours in memory a few elements of all rows
- * are packed before the next ones, so that memory is read along its rows. */
+/* Packs k in [first, first + n) of all panels, of `rows` rows from src on. Where rows are neighbours in memory a few elements
+ * of all rows are packed before the next ones, so that memory is read along its rows. */
 RM_FN void rm_pack_block(const rm_panels *t, int64_t rows, int64_t first, int64_t n, rm_strided src, const int fmt) {
   int64_t depth = src.row_stride == rm_size_of(fmt) ? RM_PACK_ROWS : n;
   for (int64_t k = 0; k < n; k += depth) {

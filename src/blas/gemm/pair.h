@@ -13,7 +13,8 @@ RM_FN rm_pair rm_pair_two_sum(double a, double b) {
   return r;
 }
 
-/* hi + lo rounded to odd: it loses nothing that a rounding to 51 bits or fewer could see (Boldo and Melquiond 2008). Zero is +0. */
+/* hi + lo rounded to odd: it loses nothing that a rounding to 51 bits or fewer could see (Boldo and Melquiond 2008). Zero is
+ * +0. */
 RM_FN double rm_pair_to_odd(double hi, double lo) {
   rm_pair s = rm_pair_two_sum(hi, lo);
   if (s.hi == 0.0) return 0.0;

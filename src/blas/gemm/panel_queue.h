@@ -1,5 +1,5 @@
-/* A queue of the panels of a block, from which any thread may take one, so that a thread that has no block left helps those that have one.
- * Cores are not equally fast, and other work delays some of them, so equal blocks do not end together. */
+/* A queue of the panels of a block, from which any thread may take one, so that a thread that has no block left helps those
+ * that have one. Cores are not equally fast, and other work delays some of them, so equal blocks do not end together. */
 #pragma once
 
 #include <sched.h>
@@ -30,8 +30,8 @@ static inline void rm_panel_queue_open(rm_panel_queue *s, const void *pass) {
   atomic_fetch_or(&s->inside, 1);
 }
 
-/* The owner, when no panel is left, waits for the helpers, each at its last panel, and returns what they added up. A helper may have
- * lost its core. */
+/* The owner, when no panel is left, waits for the helpers, each at its last panel, and returns what they added up. A helper
+ * may have lost its core. */
 static inline int64_t rm_panel_queue_close(rm_panel_queue *s) {
   enum { TURNS = 1 << 14 };
   atomic_fetch_and(&s->inside, ~1);

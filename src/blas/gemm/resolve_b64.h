@@ -1,12 +1,13 @@
-/* Resolves elements that the fast phase of the binary64 engine leaves undecided, by a certificate of exactness, by double-double, or by the
- * superaccumulator.
+/* Resolves elements that the fast phase of the binary64 engine leaves undecided, by a certificate of exactness, by
+ * double-double, or by the superaccumulator.
  *
  * Certificate. All terms are multiples of g = 2^granule (lowest bit of the row times lowest bit of the column, and of the
- * bias). A rounded sum of multiples of g is one too: where its last place is at most g the sum is exact, else it is a multiple
- * of that larger power. So c - S is a multiple of g, and |c - S| < g means c = S. Integers and quantised data end here.
+ * bias). A rounded sum of multiples of g is one too: where its last place is at most g the sum is exact, else it is a
+ * multiple of that larger power. So c - S is a multiple of g, and |c - S| < g means c = S. Integers and quantised data end
+ * here.
  *
- * Double-double: Sum2 of Ogita, Rump and Oishi (2005) over exact products, kept as an unevaluated sum hi + lo. With h = K + 64
- * at least the number of additions any one term passes: the errors of the main sums add up to at most h u' A in magnitude,
+ * Double-double: Sum2 of Ogita, Rump and Oishi (2005) over exact products, kept as an unevaluated sum hi + lo. With h = K +
+ * 64 at least the number of additions any one term passes: the errors of the main sums add up to at most h u' A in magnitude,
  * A = sum |a_k b_k| + |bias|, u' = u/(1 - h u), and the additions of those errors err by at most h u' of that:
  * |hi + lo - S| <= 1.01 h^2 u^2 A for h u < 2^-9. The same certificate applies to hi + lo. */
 #pragma once
@@ -125,8 +126,8 @@ RM_STATIC double rm_granule_of(rm_resolver *r, int64_t i, int64_t j, double bias
   return rm_pow2(g > 1000 ? 1000 : g); /* >= 2^-298 */
 }
 
-/* Decides element (i, j) of the block without reading its products again, when that is possible: c is what the fast path found, err
- * its bound. */
+/* Decides element (i, j) of the block without reading its products again, when that is possible: c is what the fast path
+ * found, err its bound. */
 RM_STATIC int rm_decide_element_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias, uint64_t *bits) {
   const rm_matmul_problem *p = r->p;
   const int fmt = p->out_fmt;
@@ -185,7 +186,8 @@ RM_STATIC uint64_t rm_resolve_element_b64(rm_resolver *r, int64_t i, int64_t j, 
   return rm_finish_element_b64(r, i, j, rm_dot2_of(r->p, r->block->row + i, r->block->col + j, bias), err, bias);
 }
 
-/* The bits of element (i, j) of a problem with alpha and beta: c is the fast path's sum, err bounds its error, `old` are the bits of C. */
+/* The bits of element (i, j) of a problem with alpha and beta: c is the fast path's sum, err bounds its error, `old` are the
+ * bits of C. */
 RM_STATIC uint64_t rm_resolve_alpha_beta_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, uint64_t old) {
   const rm_matmul_problem *p = r->p;
   const rm_alpha_beta *alpha_beta = p->alpha_beta;

@@ -1,9 +1,9 @@
 /* Resolves elements that the double-double engine leaves undecided.
  *
- * It tries in order: rows and columns that are not finite; those that are zero; results near or beyond the ends of the format, by directed
- * bounds; the certificate of exactness of resolve_b64.h, which holds here for hi + lo (3 is a multiple of the granule, as the granule
- * is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves rows with a few huge
- * elements; the superaccumulator.
+ * It tries in order: rows and columns that are not finite; those that are zero; results near or beyond the ends of the
+ * format, by directed bounds; the certificate of exactness of resolve_b64.h, which holds here for hi + lo (3 is a multiple of
+ * the granule, as the granule is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves
+ * rows with a few huge elements; the superaccumulator.
  *
  * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands (rm_bound_dot2). Its count: a lane takes one product of each
  * RM_LANES k indices, RM_GATHER being a multiple of them, at most K/RM_LANES + 1 in all; so a term passes as many two-sums in its lane, then
@@ -193,7 +193,8 @@ RM_FN int rm_unscale_pair(rm_pair s, double err, int shift, rm_pair *out, double
   return (s.hi == 0.0 || __builtin_fabs(s.hi) >= 0x1p-300) && (s.lo == 0.0 || __builtin_fabs(s.lo) >= 0x1p-600);
 }
 
-/* The bits of element (i, j) of a problem with alpha and beta: s is the engine's sum in scaled units, `old` are the bits of C. */
+/* The bits of element (i, j) of a problem with alpha and beta: s is the engine's sum in scaled units, `old` are the bits of
+ * C. */
 RM_STATIC uint64_t rm_resolve_alpha_beta_dd(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s, uint64_t old) {
   const rm_matmul_problem *p = r->p;
   const rm_alpha_beta *alpha_beta = p->alpha_beta;

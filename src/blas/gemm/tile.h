@@ -4,7 +4,8 @@
 
 #include "../../../crlibm/simd/simd.h"
 
-/* KC, the length of one accumulation chain, makes a panel of B (KC x NR) fit the L1 cache beside the panels of A (KC x MR) that stream by. */
+/* KC, the length of one accumulation chain, makes a panel of B (KC x NR) fit the L1 cache beside the panels of A (KC x MR)
+ * that stream by. */
 #if RM_SIMD == RM_SIMD_AVX512
 enum { RM_MR = 8, RM_NV = 3, RM_KC = 128 };
 #elif RM_SIMD == RM_SIMD_NEON

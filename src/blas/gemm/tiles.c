@@ -118,8 +118,8 @@ static values values_of(const layout *t, const rm_operand *o, int64_t row, int r
   return (values){copy, t->values_stride};
 }
 
-/* A panel of SIDE rows of A or columns of B: the digits, and for each row or column the terms of the bound, next_term apart, the factor of
- * its sums and its norm. */
+/* A panel of SIDE rows of A or columns of B: the digits, and for each row or column the terms of the bound, next_term apart,
+ * the factor of its sums and its norm. */
 typedef struct {
   int8_t *digits;
   double *term;

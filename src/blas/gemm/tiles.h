@@ -6,7 +6,8 @@
 
 /* k: shorter sums are not worth the packing; of longer ones the packed rows would be few. */
 enum { RM_TILES_MIN_K = 48, RM_TILES_MAX_K = 4096 };
-/* Packing takes about as long as RM_TILES_WORTH products for each of an operand's elements, and for RM_TILES_ROW elements more a row. */
+/* Packing takes about as long as RM_TILES_WORTH products for each of an operand's elements, and for RM_TILES_ROW elements
+ * more a row. */
 enum { RM_TILES_WORTH = 20, RM_TILES_ROW = 128 };
 
 #if RM_HAS_TILES

@@ -1,8 +1,9 @@
-/* The dot product of two rows of 16-bit numbers that are neighbours in memory, in binary64 and vectors of eight lanes: for elements that the sums
- * of digits leave undecided (tiles.c).
+/* The dot product of two rows of 16-bit numbers that are neighbours in memory, in binary64 and vectors of eight lanes: for
+ * elements that the sums of digits leave undecided (tiles.c).
  *
- * No term passes more additions than bound_b64.h allows before the bias, min(K, 128) + ceil(K/128) - 2: chains in 32 lanes, of ceil(K/32) <= 128
- * steps, have ceil(K/32) - 1 of them, and 5 follow where the lanes are joined. That is ceil(K/32) + 4, and K >= RM_TILES_MIN_K (proofs/depth). */
+ * No term passes more additions than bound_b64.h allows before the bias, min(K, 128) + ceil(K/128) - 2: chains in 32 lanes,
+ * of ceil(K/32) <= 128 steps, have ceil(K/32) - 1 of them, and 5 follow where the lanes are joined. That is ceil(K/32) + 4,
+ * and K >= RM_TILES_MIN_K (proofs/depth). */
 #pragma once
 
 #include "../../common/elements.h"

@@ -1,5 +1,5 @@
-/* Facts about one row of A or one column of B, which are gathered only when an element needs them: the weight of the lowest set bit, and
- * which elements are not finite or are padding. */
+/* Facts about one row of A or one column of B, which are gathered only when an element needs them: the weight of the lowest
+ * set bit, and which elements are not finite or are padding. */
 #pragma once
 
 #include <stddef.h>

@@ -50,8 +50,8 @@ typedef struct {
 /* Whether x is a zero, by its bits: a caller's environment may take subnormal numbers for zeros. */
 RM_FN int rm_is_zero(double x) { return rm_bits64(x) << 1 == 0; }
 
-/* C = RN(A B + bias), A of m x k, B of k x n in the format fmt, C in out_fmt, which is fmt or binary32; bias, of fmt, may have
- * base NULL. As many such products as batch says, each operand the given bytes apart. */
+/* C = RN(A B + bias), A of m x k, B of k x n in the format fmt, C in out_fmt, which is fmt or binary32; bias, of fmt, may
+ * have base NULL. As many such products as batch says, each operand the given bytes apart. */
 typedef struct {
   int64_t m, n, k;
   rm_operand a, b;
@@ -82,9 +82,10 @@ typedef struct {
   int64_t ldc;
 } rm_dense_product;
 
-/* Argument checks of the calling forms. They fill the problem, and return RM_OK or the first argument at fault. rm_check_dense is for
- * p of rm_problem_of; rm_check_gemm fills all of p, and *alpha_beta must outlive it; rm_check_strided is for rm_matmul_batched, after
- * rm_check_batch has filled what comes before the sizes, and with RM_NO_BATCH for the form without a batch. */
+/* Argument checks of the calling forms. They fill the problem, and return RM_OK or the first argument at fault.
+ * rm_check_dense is for p of rm_problem_of; rm_check_gemm fills all of p, and *alpha_beta must outlive it; rm_check_strided
+ * is for rm_matmul_batched, after rm_check_batch has filled what comes before the sizes, and with RM_NO_BATCH for the form
+ * without a batch. */
 enum { RM_NO_BATCH = -1 };
 rm_status rm_check_dense(rm_matmul_problem *p, const rm_dense_product *d);
 rm_status rm_check_gemm(rm_matmul_problem *p, const rm_alpha_beta *alpha_beta, int format, const rm_dense_product *d);

@@ -5,7 +5,8 @@
 
 #include "tile.h"
 
-/* Returns the bytes before the first array: up to a 64-byte boundary, or room for that when only the size is asked for (work is NULL). */
+/* Returns the bytes before the first array: up to a 64-byte boundary, or room for that when only the size is asked for (work
+ * is NULL). */
 static inline size_t rm_bump_start(const char *work) { return work ? (size_t)(-(uintptr_t)work % 64) : 63; }
 
 /* Returns the next array of n bytes; NULL when work is NULL, where only sizes are added up. */

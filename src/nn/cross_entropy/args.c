@@ -59,7 +59,7 @@ rm_status rm_nll_check(rm_nll *f, const rm_cross_entropy_problem *p) {
   const int none = p && p->reduction == RM_REDUCTION_NONE, size = status ? 0 : rm_size_of(f->format);
   if (status || (none && p->rows == 0)) return status;
   if (!f->out.base) return RM_STATUS(RM_ERR_NULL, LOSS);
-  const rm_view out = {f->out.base, 0, f->out.row}, x = {(char *)(uintptr_t)p->x, p->row_x, p->stride_x};
+  const rm_view out = {f->out.base, 0, f->out.row}, x = rm_view_of(p->x, p->row_x, p->stride_x);
   if (none && rm_overlaps_itself(out, 1, p->rows, size)) return RM_STATUS(RM_ERR_OVERLAP, LOSS);
   if (none && p->n && p->x && rm_overlaps(out, 1, p->rows, size, x, p->rows, p->n, size))
     return RM_STATUS(RM_ERR_OVERLAP, LOSS);
@@ -73,7 +73,7 @@ rm_status rm_nll_gradient_check(rm_nll *f, const rm_cross_entropy_problem *p) {
   if (!f->out.base) return RM_STATUS(RM_ERR_NULL, DX);
   const int none = p->reduction == RM_REDUCTION_NONE, size = rm_size_of(f->format);
   if (!none) f->stride_g = 0;
-  const rm_view out = {f->out.base, f->out.row, f->out.stride}, from = {(char *)(uintptr_t)f->g, f->stride_g, 0};
+  const rm_view out = {f->out.base, f->out.row, f->out.stride}, from = rm_view_of(f->g, f->stride_g, 0);
   if (rm_overlaps_itself(out, p->rows, p->n, size) ||
       rm_overlaps(out, p->rows, p->n, size, from, none ? p->rows : 1, 1, size))
     return RM_STATUS(RM_ERR_OVERLAP, DX);

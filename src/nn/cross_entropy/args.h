@@ -13,8 +13,8 @@ typedef struct {
   rm_cross_entropy_problem p;
   const int64_t *counted; /* rows that are not ignored; below 0, on a device: a target is no class */
   rm_dd_ball *losses;     /* of rows: what the fast phase found */
-  double *
-      specials; /* of rows: 0, or an infinite or NaN loss; in a gradient the first: rm_entropy_divide's, of which losses has the other */
+  /* Of rows: 0, or an infinite or NaN loss; in a gradient the first: rm_entropy_divide's, of which losses has the other. */
+  double *specials;
 } rm_entropy;
 
 typedef struct rm_nll_divisor rm_nll_divisor; /* nll_row.h */
@@ -30,8 +30,8 @@ typedef struct {
   const int *wrong; /* on a device: whether a target is no class */
 } rm_nll;
 
-/* The status of the arguments (include/repmath/nn.h, losses.h): those before p in *f, and the problem, which is copied. What targets, losses and counts
- * hold is not looked at. */
+/* The status of the arguments (include/repmath/nn.h, losses.h): those before p in *f, and the problem, which is copied. What
+ * targets, losses and counts hold is not looked at. */
 rm_status rm_entropy_check(rm_entropy *f, const rm_cross_entropy_problem *problem);
 rm_status rm_entropy_gradient_check(rm_entropy *f, const rm_cross_entropy_problem *problem);
 rm_status rm_nll_check(rm_nll *f, const rm_cross_entropy_problem *problem);

@@ -5,7 +5,8 @@
 
 #include "divisor.h"
 
-/* Limits of the work. A step takes some nanoseconds; there are as many as primes, times the degree, times the terms of all rows and 32 for each row. */
+/* Limits of the work. A step takes some nanoseconds; there are as many as primes, times the degree, times the terms of all
+ * rows and 32 for each row. */
 static const int64_t max_degree = INT64_C(1) << 20, max_steps = INT64_C(1) << 31;
 enum {
   KNOWN = 64, /* at most so many exponents are written by several generators */
@@ -71,8 +72,8 @@ static uint64_t pow_mod(uint64_t a, uint64_t k, uint64_t p) {
   return r;
 }
 
-/* Whether an odd number between 2^60 and 2^61 is a prime: the first 13 primes are bases that leave no strong pseudoprime below 3.3e24 (Sorenson,
- * Webster, Strong pseudoprimes to twelve prime bases, 2017). */
+/* Whether an odd number between 2^60 and 2^61 is a prime: the first 13 primes are bases that leave no strong pseudoprime
+ * below 3.3e24 (Sorenson, Webster, Strong pseudoprimes to twelve prime bases, 2017). */
 static int is_prime(uint64_t p) {
   static const uint8_t bases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41};
   const int twos = __builtin_ctzll(p - 1);
@@ -123,7 +124,8 @@ static int constants_cancel(const rm_logarithms *s) {
   return 1;
 }
 
-/* Adds q z P'/P modulo p, up to z^degree, to f: G = z P'/P has the coefficients G_i = (i n_i - sum of n_j G_(i-j) over 0 < j <= i)/n_0. */
+/* Adds q z P'/P modulo p, up to z^degree, to f: G = z P'/P has the coefficients G_i = (i n_i - sum of n_j G_(i-j) over 0 < j
+ * <= i)/n_0. */
 static void add_series(uint64_t *f, uint64_t *g, const work *w, const rm_logarithm *row, uint64_t q, int64_t degree,
                        uint64_t p) {
   const int64_t begin = row->first + 1, end = end_of(w, row), max_power = w->power[w->index[end - 1].at];
@@ -147,7 +149,8 @@ static void add_series(uint64_t *f, uint64_t *g, const work *w, const rm_logarit
   for (int64_t i = 1; i <= degree; i++) f[i] = (uint64_t)((f[i] + (rm_u128)q * g[i]) % p);
 }
 
-/* The number of primes modulo which z dF/dz must be computed where D is `degree`; 0 where that takes too long. All factors are multiples of 2^*unit. */
+/* The number of primes modulo which z dF/dz must be computed where D is `degree`; 0 where that takes too long. All factors
+ * are multiples of 2^*unit. */
 static int64_t primes_of(const work *w, int64_t degree, int64_t *unit) {
   const rm_logarithms *s = w->s;
   double bits = 64.0; /* of D and more */
@@ -227,7 +230,8 @@ static int64_t degree_of(const work *w, const int64_t *power) {
   return degree > max_degree ? max_degree + 1 : degree;
 }
 
-/* Writes the exponents as multiples of their greatest common divisor. 0 where one of them is more than max_degree times that. */
+/* Writes the exponents as multiples of their greatest common divisor. 0 where one of them is more than max_degree times
+ * that. */
 static int by_one_variable(work *w) {
   rm_ball unit, d;
   w->power[0] = 0;
@@ -275,8 +279,8 @@ static int is_sum(basis *b, int64_t count, const rm_ball *d, int64_t *at) {
   return 0;
 }
 
-/* Writes d by replacing a generator of which d is a small rational multiple with a smaller one, or by a new generator, the distance of d from the last
- * known number; 0 where there are too many. */
+/* Writes d by replacing a generator of which d is a small rational multiple with a smaller one, or by a new generator, the
+ * distance of d from the last known number; 0 where there are too many. */
 static int new_generator(basis *b, int64_t count, const rm_ball *d, int64_t *at) {
   rm_ball h, unit;
   rm_ball_sub(&h, d, &b->known[count - 1]);
@@ -296,8 +300,8 @@ static int new_generator(basis *b, int64_t count, const rm_ball *d, int64_t *at)
   return 1;
 }
 
-/* Writes the exponents by several generators, and these as powers of one variable. Returns the degree of the products, or 0 where there are too many
- * exponents or their powers are too large. */
+/* Writes the exponents by several generators, and these as powers of one variable. Returns the degree of the products, or 0
+ * where there are too many exponents or their powers are too large. */
 static int64_t by_several_variables(work *w, basis *b) {
   if (w->different > KNOWN) return 0;
   b->generators = 0;

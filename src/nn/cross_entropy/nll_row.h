@@ -1,8 +1,8 @@
-/* Negative log likelihood and its gradient: -w x of each row's target, and sums of them, over the exact sum of the weights for a mean.
- * It is also device code.
+/* Negative log likelihood and its gradient: -w x of each row's target, and sums of them, over the exact sum of the weights
+ * for a mean. It is also device code.
  *
- * A quotient of two exact totals, or of a product and one, is rational with fewer than 4400 bits above and below: what is not a boundary of
- * rounding is further from it than 2^-9000 of it, which balls of RM_BALL_LIMBS limbs show. */
+ * A quotient of two exact totals, or of a product and one, is rational with fewer than 4400 bits above and below: what is not
+ * a boundary of rounding is further from it than 2^-9000 of it, which balls of RM_BALL_LIMBS limbs show. */
 #pragma once
 
 #include <stddef.h>

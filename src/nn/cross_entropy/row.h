@@ -1,24 +1,28 @@
 /* A row of cross_entropy or of its gradient, on the host and on a device.
  *
- * With m the maximum logit and L = log(1 + S') (softmax/row.h), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q = sum of q_c. In binary64,
- * u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244. A probability may be negative, so that the parts of q_c = ((1 - s) p + s/n) w cancel: with
- * |q|_c = ((1 - s) |p| + s/n) |w|, the roundings of 1 - s, of its product with p and of s/n are within 2.1u of the parts, those of their sum
- * and of the product with w within u each, so that q_c is off by 4.2u |q|_c; m - x_c and its product with q_c add 2u, and a sum of n terms
- * n u of their magnitudes. So T is within (n + 8) u T' of the value, T' the sum of |q|_c (m - x_c), and Q within (n + 8) u Q', Q' the sum of
- * |q|_c; where no p is negative these are sums of |q_c|. Losses are then numbers with a bound (crlibm/enclosure/dd_ball.h), and sums of them too.
- * Gradient: e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it.
- * e_j and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels, k by 3u.
+ * With m the maximum logit and L = log(1 + S') (softmax/row.h), the loss of a row is T + Q L, T = sum of q_c (m - x_c), Q =
+ * sum of q_c. In binary64, u = 2^-53: L is off by 1.25 2^-41 L + n 2^-244. A probability may be negative, so that the parts
+ * of q_c = ((1 - s) p + s/n) w cancel: with |q|_c = ((1 - s) |p| + s/n) |w|, the roundings of 1 - s, of its product with p
+ * and of s/n are within 2.1u of the parts, those of their sum and of the product with w within u each, so that q_c is off by
+ * 4.2u |q|_c; m - x_c and its product with q_c add 2u, and a sum of n terms n u of their magnitudes. So T is within (n + 8) u
+ * T' of the value, T' the sum of |q|_c (m - x_c), and Q within (n + 8) u Q', Q' the sum of |q|_c; where no p is negative
+ * these are sums of |q_c|. Losses are then numbers with a bound (crlibm/enclosure/dd_ball.h), and sums of them too. Gradient:
+ * e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it. e_j
+ * and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels,
+ * k by 3u.
  *
- * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100 (rm_smooth_enough; others go to the
- * accurate phase). What is not 0 is at least this: a number of the formats 2^-149; 1/n and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q
- * 2^-404, where terms cancel; L and e_j 2^-245; k, by a sum of weights below 2^168, 2^-317. So terms of T are at least 2^-500 and Q L 2^-649; for one
- * class k w/S e_j is 2^-751; otherwise (Q/S) e_j is 2^-689 and its difference from q_j 2^-742. k times that, 2^-1059, may be subnormal and then off by
- * 2^-1075 more: but the bound has k (Q/S) e_j 2.25 RM_ROW_EXP_ERR, at least 2^-1049, with 1 % to spare.
+ * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100
+ * (rm_smooth_enough; others go to the accurate phase). What is not 0 is at least this: a number of the formats 2^-149; 1/n
+ * and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q 2^-404, where terms cancel; L and e_j 2^-245; k, by a sum of
+ * weights below 2^168, 2^-317. So terms of T are at least 2^-500 and Q L 2^-649; for one class k w/S e_j is 2^-751; otherwise
+ * (Q/S) e_j is 2^-689 and its difference from q_j 2^-742. k times that, 2^-1059, may be subnormal and then off by 2^-1075
+ * more: but the bound has k (Q/S) e_j 2.25 RM_ROW_EXP_ERR, at least 2^-1049, with 1 % to spare.
  *
- * Values are irrational (Lindemann, Weierstrass) but where logarithms or exponentials have no weight, or all finite elements of a row are equal in a
- * gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are boundaries of rounding. So they are in a gradient
- * where the q_c add up to 0. In a total the logarithms of several rows may cancel: on the host those that do are left out (row_cancel.h),
- * unless it would take too long to find out: then a total that is a boundary of rounding is undecided (decide.h). */
+ * Values are irrational (Lindemann, Weierstrass) but where logarithms or exponentials have no weight, or all finite elements
+ * of a row are equal in a gradient: then they are quotients of exact sums of fewer than 9,000 bits, and exact where they are
+ * boundaries of rounding. So they are in a gradient where the q_c add up to 0. In a total the logarithms of several rows may
+ * cancel: on the host those that do are left out (row_cancel.h), unless it would take too long to find out: then a total that
+ * is a boundary of rounding is undecided (decide.h). */
 #pragma once
 
 #include "../../../crlibm/fp/exact.h"
@@ -168,8 +172,8 @@ RM_FORMULA double rm_class_sign(const rm_entropy_row *r, int64_t c, rm_row_state
   return share * rm_sign_or_special(r->w[c]);
 }
 
-/* 0, or the loss of a row that has no finite one: from m, and from the products of classes with an infinite or zero weight, probability or logit; 0
- * where it is deferred. */
+/* 0, or the loss of a row that has no finite one: from m, and from the products of classes with an infinite or zero weight,
+ * probability or logit; 0 where it is deferred. */
 RM_FORMULA double rm_entropy_special_loss(const rm_entropy_row *r, double m, rm_row_state *state) {
   const int64_t first = rm_first_class(r), end = rm_end_class(r);
   double sum = 0.0;
@@ -186,8 +190,8 @@ RM_FORMULA double rm_entropy_special_loss(const rm_entropy_row *r, double m, rm_
   return sum;
 }
 
-/* *d, what a mean divides by, as it is known in double-double; its value where that is 0, infinite or NaN, and else its sign. Weights may
- * cancel, or overflow on the way: the sign of such a sum is that of the exact one. */
+/* *d, what a mean divides by, as it is known in double-double; its value where that is 0, infinite or NaN, and else its sign.
+ * Weights may cancel, or overflow on the way: the sign of such a sum is that of the exact one. */
 RM_STATIC double rm_entropy_divide(const rm_entropy *f, rm_dd_ball *d) {
   double special = 0.0;
   rm_ball sum;
@@ -242,8 +246,9 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   }
 }
 
-/* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where its logit is the greatest: 0 < S' < n e^(second - m). That 1.44 is
- * less than 1/log 2 covers the rounding of the difference. Infinite where another logit is the greatest. */
+/* A bound of log2 |w log(1 + S')| for the row that is loaded and its class, where its logit is the greatest: 0 < S' < n
+ * e^(second - m). That 1.44 is less than 1/log 2 covers the rounding of the difference. Infinite where another logit is the
+ * greatest. */
 RM_STATIC double rm_loss_exponent(const rm_entropy_exact *r) {
   const rm_exp_row *e = &r->e;
   const int64_t t = r->row.target;
@@ -255,7 +260,8 @@ RM_STATIC double rm_loss_exponent(const rm_entropy_exact *r) {
 /* The exponent of a power of 2 below which numbers round to a zero of their sign. */
 RM_FORMULA double rm_underflow_exponent(int format) { return format == RM_F64 ? -1080.0 : -160.0; }
 
-/* Whether the loss of the row that is loaded is decided by its size, or as a number that is just above the difference of two logits (exp_row.h). */
+/* Whether the loss of the row that is loaded is decided by its size, or as a number that is just above the difference of two
+ * logits (exp_row.h). */
 RM_STATIC int rm_negligible_loss(const rm_entropy_exact *r, uint64_t *bits, rm_row_state *state) {
   const int format = r->row.f->format;
   const double w = r->row.w[r->row.one_class ? r->row.target : 0];
@@ -429,7 +435,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     sum = others + one;
     s.a = k * r.w[r.target] / sum;
     s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;
-    /* What exponentials() replaces by 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x = -infinity). */
+    /* What exponentials() replaces by 0 is below 2^-245: beside a negative factor it rounds to -0, unless it is 0 (x =
+     * -infinity). */
     known = __builtin_fabs(s.a) <= 0x1p64;
     s.err = s.a < 0.0 ? -s.a * 0x1p-245 : 0.0;
     if (known) {
@@ -487,7 +494,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     else rm_exp_row_begin(&exact.e, n, r.x, m);
     exact.row = r;
     exact.limbs_dd_ball = exact.limbs_ball = -1;
-    /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by less than 2^-50 of itself. */
+    /* Where the class is far above the others the whole gradient rounds to 0, with the sign of its exact value. k is off by
+     * less than 2^-50 of itself. */
     const double top = bad || !(divisor.err <= 0x1p-60 * __builtin_fabs(divisor.hi)) || !rm_is_finite(k)
                            ? rm_dd_ball_infinity()
                            : rm_loss_exponent(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;

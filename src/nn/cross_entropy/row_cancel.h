@@ -1,13 +1,14 @@
 /* Finds which logarithms of a total of cross entropy cancel exactly, on the host. cross_entropy/row.h includes this file.
  *
- * A total is rational plus the sum of Q_k log P_k over rows k, P_k = sum of e^(x_j - m), Q_k rational. It is rational only if that sum is 0
- * (logarithms.h). Two searches find where it is, and note what they find for each row:
- *   - where the Q_k of rows with the same x_j - m, in any order, add up to 0, their logarithms are left out. This search takes little time, and
- *     comes before any evaluation in balls;
- *   - products of different P_k may be equal, too, such as (1 + u)^2 and 1 + 2 u + u^2 of the rows (0, 1) and (0, 1, 1, 2). This search takes longer, so
- *     that only totals that are undecided below RM_ENTROPY_RELATION_LIMBS have it. Where the sum of all logarithms is 0, they are left out. Let H_k be
- *     the terms of P_k that are not below e^RM_EXP_TAIL: where the sum of all log H_k is 0, log(1 + (P_k - H_k)/H_k) remains of log P_k. It is less
- *     than P_k - H_k, and so a part of the total's tail (tail.inc). */
+ * A total is rational plus the sum of Q_k log P_k over rows k, P_k = sum of e^(x_j - m), Q_k rational. It is rational only if
+ * that sum is 0 (logarithms.h). Two searches find where it is, and note what they find for each row:
+ *   - where the Q_k of rows with the same x_j - m, in any order, add up to 0, their logarithms are left out. This search
+ *     takes little time, and comes before any evaluation in balls;
+ *   - products of different P_k may be equal, too, such as (1 + u)^2 and 1 + 2 u + u^2 of the rows (0, 1) and (0, 1, 1, 2).
+ *     This search takes longer, so that only totals that are undecided below RM_ENTROPY_RELATION_LIMBS have it. Where the sum
+ *     of all logarithms is 0, they are left out. Let H_k be the terms of P_k that are not below e^RM_EXP_TAIL: where the sum
+ *     of all log H_k is 0, log(1 + (P_k - H_k)/H_k) remains of log P_k. It is less than P_k - H_k, and so a part of the
+ *     total's tail (tail.inc). */
 #pragma once
 
 #include <stdlib.h>
@@ -29,8 +30,8 @@ static int rm_entropy_descending(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* The finite x_j - m of a row, greatest first, each in two parts that are exact, to d. Returns how many numbers these are, 0 where the row does not count. A
- * difference that overflows is -infinity. */
+/* The finite x_j - m of a row, greatest first, each in two parts that are exact, to d. Returns how many numbers these are, 0
+ * where the row does not count. A difference that overflows is -infinity. */
 static int64_t rm_entropy_differences(rm_entropy_exact *r, int64_t row, double *d) {
   const int64_t n = r->row.f->p.n;
   double *const x = d + n;
@@ -72,8 +73,9 @@ static int rm_entropy_list(rm_logarithms *s, const double *d, int64_t length, co
   return 1;
 }
 
-/* Groups rows by their differences. With a list s, adds the rows whose logarithms are not left out to it, one for each group; without, marks in `cancels`
- * the rows whose logarithms are left out. 0 where the list has no room, or memory runs out: then state says so. */
+/* Groups rows by their differences. With a list s, adds the rows whose logarithms are not left out to it, one for each group;
+ * without, marks in `cancels` the rows whose logarithms are left out. 0 where the list has no room, or memory runs out: then
+ * state says so. */
 static int rm_entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s, rm_row_state *state) {
   const size_t rows = (size_t)r->row.f->p.rows + 1, room = 2 * (size_t)r->row.f->p.n + 1;
   rm_entropy_hashed *order = (rm_entropy_hashed *)malloc(rows * sizeof *order);
@@ -118,8 +120,8 @@ static int rm_entropy_alike(rm_entropy_exact *r, char *cancels, rm_logarithms *s
   return listed;
 }
 
-/* A mark for each row: RM_ENTROPY_LEFT_OUT where its logarithm cancels with those of rows of the same differences, else 0. The caller frees it. NULL without
- * memory: then state says so. r is begun. */
+/* A mark for each row: RM_ENTROPY_LEFT_OUT where its logarithm cancels with those of rows of the same differences, else 0.
+ * The caller frees it. NULL without memory: then state says so. r is begun. */
 static char *rm_entropy_rows_that_cancel(rm_entropy_exact *r, rm_row_state *state) {
   char *cancels = (char *)calloc((size_t)r->row.f->p.rows + 1, 1);
   if (!cancels) state->failure |= RM_ROW_NO_MEMORY;

@@ -1,5 +1,5 @@
-/* The accurate phase of formulas evaluates an element in double-double, then in balls, and applies IEEE 754's rules where an operand is not finite.
- * It is also device code. */
+/* The accurate phase of formulas evaluates an element in double-double, then in balls, and applies IEEE 754's rules where an
+ * operand is not finite. It is also device code. */
 #include <stddef.h>
 
 #include "../../../include/repmath/formulas.h"
@@ -18,10 +18,10 @@
 #include "formula.inc"
 #undef RM_NUM
 
-/* All operands are finite, and no divisor is 0. Numbers of binary64 are multiples of 2^-1074 below 2^1024, boundaries q of rounding
- * multiples of 2^-1075. Sums of products of at most three are multiples of 2^-3222 below 2^3073: exact at 128 limbs (8,192 bits), so
- * decided. A quotient (x z + a y)/z differs from q by (x z - q z + a y)/z: a multiple of 2^-2149 over |z| < 2^1024, so by 2^-3173 or
- * more, or it is q. It is below 2^3123, and all but three of 128 limbs are known: within 2^-4800. */
+/* All operands are finite, and no divisor is 0. Numbers of binary64 are multiples of 2^-1074 below 2^1024, boundaries q of
+ * rounding multiples of 2^-1075. Sums of products of at most three are multiples of 2^-3222 below 2^3073: exact at 128 limbs
+ * (8,192 bits), so decided. A quotient (x z + a y)/z differs from q by (x z - q z + a y)/z: a multiple of 2^-2149 over |z| <
+ * 2^1024, so by 2^-3173 or more, or it is q. It is below 2^3123, and all but three of 128 limbs are known: within 2^-4800. */
 RM_STATIC uint64_t rm_formula_finite(const rm_formula_problem *problem, double x, double y, double z, rm_row_state *state) {
   rm_dd_ball v;
   uint32_t *const flags = &state->flags;

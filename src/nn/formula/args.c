@@ -32,8 +32,9 @@ rm_status rm_formula_check(rm_formula_problem *p) {
                    (formula != RM_FORMULA_BETWEEN || kept == 0.0 || kept >= 0x1p-200);
   rm_env_leave(env, 0);
   p->by_vectors = RM_FORMULA_IS_ODD(formula) || (RM_FORMULA_IS_CHOICE(formula) ? !rm_is_nan(a) : fast);
-  /* A limit is rounded to the format here, once: the vectors store 16-bit results through binary32. Rounding is monotonic and x is in
-   * the format, so that the larger of x and the rounded limit is the larger of x and the limit, rounded; zeros keep their signs. */
+  /* A limit is rounded to the format here, once: the vectors store 16-bit results through binary32. Rounding is monotonic and
+   * x is in the format, so that the larger of x and the rounded limit is the larger of x and the limit, rounded; zeros keep
+   * their signs. */
   uint32_t unused = 0;
   if ((formula == RM_FORMULA_MAX_SCALAR || formula == RM_FORMULA_MIN_SCALAR) && rm_is_finite(a) && a != 0.0)
     p->a = rm_to_double(rm_round_beside_scaled(a, 0, 0, format, RM_NEAREST, &unused), format);

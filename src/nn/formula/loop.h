@@ -30,7 +30,8 @@ RM_FN uint32_t rm_formula_vector(const rm_formula_problem *problem, const char *
   return flags;
 }
 
-/* Elements [begin, end): whole vectors, and a padded one for the rest, by the same code: the compiler puts it in place once. */
+/* Elements [begin, end): whole vectors, and a padded one for the rest, by the same code: the compiler puts it in place
+ * once. */
 RM_FN uint32_t rm_formula_loop(const rm_formula_problem *problem, int64_t begin, int64_t end, const int fmt,
                                const int formula) {
   const int size = rm_size_of(fmt);

@@ -1,22 +1,27 @@
-/* Formulas of formats below binary64 whose operands make them exact in a few numbers of binary64: these are rounded to odd, and then to the format.
+/* Formulas of formats below binary64 whose operands make them exact in a few numbers of binary64: these are rounded to odd,
+ * and then to the format.
  *
- * The result is right for every argument: a value rounded to odd in binary64 (to the nearer number where that is the value, else to the odd one
- * of its two neighbours) rounds to a format of at most 51 bits as the value does (Boldo and Melquiond, When double rounding is odd, 2005).
- * Arguments have at most 24 bits and are 0 or between 2^-149 and 2^128, so that products of two and their sums neither overflow nor underflow.
+ * The result is right for every argument: a value rounded to odd in binary64 (to the nearer number where that is the value,
+ * else to the odd one of its two neighbours) rounds to a format of at most 51 bits as the value does (Boldo and Melquiond,
+ * When double rounding is odd, 2005). Arguments have at most 24 bits and are 0 or between 2^-149 and 2^128, so that products
+ * of two and their sums neither overflow nor underflow.
  *
- * The loops are plain C over blocks of binary64 numbers, which compilers vectorise: the arithmetic is that of one number on every ISA. */
+ * The loops are plain C over blocks of binary64 numbers, which compilers vectorise: the arithmetic is that of one number on
+ * every ISA. */
 #pragma once
 
 #include "../rows/loops.h"
 
 enum { RM_ODD_BLOCK = 256 };
 
-/* first ? a : b by bits, since compilers put the computation of a or b into a branch, which a loop over vectors cannot have. */
+/* first ? a : b by bits, since compilers put the computation of a or b into a branch, which a loop over vectors cannot
+ * have. */
 RM_FN double rm_odd_either(int first, double a, double b) {
   const uint64_t mask = first ? UINT64_MAX : 0;
   return rm_from_bits64((rm_bits64(a) & mask) | (rm_bits64(b) & ~mask));
 }
-/* The value q + rest rounded to odd. q is the number next to it, neither is subnormal, and 0 has no rest. Infinities and NaN stay. */
+/* The value q + rest rounded to odd. q is the number next to it, neither is subnormal, and 0 has no rest. Infinities and NaN
+ * stay. */
 RM_FN double rm_odd(double q, double rest) {
   const int64_t bits = (int64_t)rm_bits64(q), up = 1 | (((int64_t)rm_bits64(rest) ^ bits) >> 63);
   const int64_t moved = bits + (~bits & 1 ? up : 0);
@@ -31,7 +36,8 @@ RM_FN double rm_odd_product(double a, double b) {
   const double p = a * b;
   return rm_odd(p, rm_two_prod_error(a, b, p));
 }
-/* (a + b)/6. s + e is a + b, and s - 6 q the residual of the quotient q, a number of binary64: their sum has the sign of the rest. */
+/* (a + b)/6. s + e is a + b, and s - 6 q the residual of the quotient q, a number of binary64: their sum has the sign of the
+ * rest. */
 RM_FN double rm_odd_sixth(double a, double b) {
   double e;
   const double s = rm_two_sum(a, b, &e), q = s / 6.0, p = 6.0 * q;
@@ -51,9 +57,10 @@ RM_FN double rm_odd_whole(double x) {
   const double size = __builtin_fabs(x), near = (size + 0x1p52) - 0x1p52, whole = near - rm_odd_either(near > size, 1.0, 0.0);
   return __builtin_copysign(rm_odd_either(size < 0x1p52, whole, size), x);
 }
-/* The quotient x/y, which `quotient` is rounded, as a whole number *q toward zero, and x - q y, both exact, where that is below 2^53. It was
- * rounded first, so that q may be one too large: then x - q y has the other sign. x - q y is a multiple of a last place of x or y, at
- * most |x| and |y|: a number. q y differs from x by less than |y|, so that x less its rounding is exact (Sterbenz), too. */
+/* The quotient x/y, which `quotient` is rounded, as a whole number *q toward zero, and x - q y, both exact, where that is
+ * below 2^53. It was rounded first, so that q may be one too large: then x - q y has the other sign. x - q y is a multiple of
+ * a last place of x or y, at most |x| and |y|: a number. q y differs from x by less than |y|, so that x less its rounding is
+ * exact (Sterbenz), too. */
 RM_FN double rm_odd_rest(double x, double y, double quotient, double *q) {
   const double n = rm_odd_whole(quotient), p = n * y, rest = (x - p) - rm_two_prod_error(n, y, p);
   const int past = rm_odd_apart(rest, x);
@@ -62,11 +69,12 @@ RM_FN double rm_odd_rest(double x, double y, double quotient, double *q) {
   return rm_odd_either(__builtin_fabs(y) > 0x1p1000, rm_odd_either(__builtin_fabs(x) < 0x1p1000, x, right), right);
 }
 RM_FN int rm_odd_is_near(double quotient) { return __builtin_fabs(quotient) < 0x1p53; }
-/* The whole number toward zero from x/y, `less` that where x/y is below 0 and no whole number; where x is infinite and y is not 0, `beyond` more.
+/* The whole number toward zero from x/y, `less` that where x/y is below 0 and no whole number; where x is infinite and y is
+ * not 0, `beyond` more.
  *
- * A quotient from 2^53 on stands for its whole numbers. A boundary of rounding is t 2^c there, t < 2^25 and c >= 0, and x - t 2^c y is 0 or at least
- * 2^-49 of x: of two multiples of one power of 2, the second one below 2^49 of it. Neither the rounding of the quotient, by 2^-53 of it, nor 1
- * passes the boundary. */
+ * A quotient from 2^53 on stands for its whole numbers. A boundary of rounding is t 2^c there, t < 2^25 and c >= 0, and x - t
+ * 2^c y is 0 or at least 2^-49 of x: of two multiples of one power of 2, the second one below 2^49 of it. Neither the
+ * rounding of the quotient, by 2^-53 of it, nor 1 passes the boundary. */
 RM_FN double rm_odd_divided(double x, double y, double quotient, double less, double beyond) {
   double q;
   const double rest = rm_odd_rest(x, y, quotient, &q);
@@ -137,8 +145,8 @@ RM_STATIC void rm_odd_values(int formula, double a, int n, const double *restric
     for (int i = 0; i < n; i++) r[i] = rm_odd_either(rm_odd_apart(r[i], y[i]), rm_odd_sum(r[i], y[i]), r[i]);
 }
 
-/* Numbers that rm_row_put rounds once. It stores 16 bits through binary32: numbers get 24 bits, to odd, first; the least of bf16, of which binary32
- * has fewer, are rounded to multiples of 2^-133. A NaN is the canonical one. */
+/* Numbers that rm_row_put rounds once. It stores 16 bits through binary32: numbers get 24 bits, to odd, first; the least of
+ * bf16, of which binary32 has fewer, are rounded to multiples of 2^-133. A NaN is the canonical one. */
 RM_STATIC void rm_odd_prepare(int n, int fmt, double *r) {
   const uint64_t beyond = (UINT64_C(1) << 29) - 1;
   n &= ~31;

@@ -1,16 +1,19 @@
-/* The fast phase of formulas: a vector of elements, with Ziv's rounding test. Undecided lanes go to the accurate phase. It is also device code.
+/* The fast phase of formulas: a vector of elements, with Ziv's rounding test. Undecided lanes go to the accurate phase. It is
+ * also device code.
  *
  * Terms are products in two parts and sums of such, with the bounds LINEAR_ERR and LINEAR_REACH of optim/step.h, which hold
  * for coefficients of 0 or between 2^-200 and 2^200: a product of three is at most 2^800 and at least 2^-800, and its second
- * parts above 2^-960. The factors 1 - y and 1 + y of the two gradients are two-sums, exact in two parts, of which the second is at most u
- * times the first: 1 - y^2 is their product. (1 minus y^2 in two parts would lose accuracy: for y beside 1 the two cancel, but the error of the square does not.) So their
- * relative errors are those of one more product, and the size of the one term is the result's. So is the factor 1 - z of a mix, whose
- * number z is an argument: 0 or between 2^-300 and 2^300 as the others are, so that products of two are at least 2^-600.
+ * parts above 2^-960. The factors 1 - y and 1 + y of the two gradients are two-sums, exact in two parts, of which the second
+ * is at most u times the first: 1 - y^2 is their product. (1 minus y^2 in two parts would lose accuracy: for y beside 1 the
+ * two cancel, but the error of the square does not.) So their relative errors are those of one more product, and the size of
+ * the one term is the result's. So is the factor 1 - z of a mix, whose number z is an argument: 0 or between 2^-300 and 2^300
+ * as the others are, so that products of two are at least 2^-600.
  *
- * Quotients. A divisor that is a short decimal has quotients beside ties: 3/0.3 is 10 (1 + 2^-54). So those by the number a, and
- * all of binary64, get a second part as Adam's quotient does, which corrects the first by its residual: QUOTIENT_ERR_F64 of |x| +
- * |q|; first part and result are within 2^-50 of these: QUOTIENT_REACH. Others, of formats below binary64: numerator a y by 1u,
- * the quotient by 2.2u (vf64_quotient), the sum with x by 1u of the result, the test by 2u: below 8u (|x| + |q|). */
+ * Quotients. A divisor that is a short decimal has quotients beside ties: 3/0.3 is 10 (1 + 2^-54). So those by the number a,
+ * and all of binary64, get a second part as Adam's quotient does, which corrects the first by its residual: QUOTIENT_ERR_F64
+ * of |x| + |q|; first part and result are within 2^-50 of these: QUOTIENT_REACH. Others, of formats below binary64: numerator
+ * a y by 1u, the quotient by 2.2u (vf64_quotient), the sum with x by 1u of the result, the test by 2u: below 8u (|x| +
+ * |q|). */
 #pragma once
 
 #include "../../../include/repmath/formulas.h"

@@ -1,7 +1,8 @@
 /* The public regression losses and their gradients.
  *
- * A sum is evaluated block by block: the terms in binary64, or in two parts, are added by compensated sums whose bounds, with those of the terms, go into
- * numbers of dd_ball.h, which are added and divided. A sum that this leaves undecided is evaluated exactly (loss/element.h). */
+ * A sum is evaluated block by block: the terms in binary64, or in two parts, are added by compensated sums whose bounds, with
+ * those of the terms, go into numbers of dd_ball.h, which are added and divided. A sum that this leaves undecided is
+ * evaluated exactly (loss/element.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #include "../rows/parallel.h"
 #include "kernels.h"
 
-/* A regression loss or its gradient: terms of loss/kernels.h times factor/(divisor count). The public function gives loss, p, format, reduction, n and
- * the arrays; the check sets the rest. */
+/* A regression loss or its gradient: terms of loss/kernels.h times factor/(divisor count). The public function gives loss, p,
+ * format, reduction, n and the arrays; the check sets the rest. */
 typedef struct {
   int loss, format, reduction;
   double p;
@@ -17,7 +17,8 @@ typedef struct {
   int64_t count;             /* what a mean divides by, else 1 */
 } rm_pair_loss;
 
-/* A loss whose elements start in double-double (bce_element.h, kl_div_element.h), or its gradient. An input that is missing counts as 1. */
+/* A loss whose elements start in double-double (bce_element.h, kl_div_element.h), or its gradient. An input that is missing
+ * counts as 1. */
 enum { RM_DD_LOSS_INPUTS = 5 };
 enum { RM_BCE_X, RM_BCE_Y, RM_BCE_W, RM_BCE_P, RM_BCE_G };
 enum { RM_KL_X, RM_KL_T, RM_KL_G };
@@ -27,8 +28,8 @@ typedef struct {
   rm_row_array in[RM_DD_LOSS_INPUTS], out;
   double top; /* m of a sum in kl_div_element.h */
   int rational; /* the logarithms of a sum of kl_div cancel, and count as 0 */
-  const char *
-      cancels; /* or NULL. On the host, of each element of a sum: its transcendental part cancels with others', and counts as 0 */
+  /* On the host, of each element of a sum: whether its transcendental part cancels with others', and counts as 0. Or NULL. */
+  const char *cancels;
 } rm_dd_loss;
 
 /* The status of the arguments (include/repmath/losses.h) that *f holds. Those of kl_div's mean include count. */

@@ -1,11 +1,12 @@
 /* Binary cross entropy with logits, w ((1 - y) x + c log(1 + e^-x)), c = 1 + (p - 1) y, in double-double, then in balls.
  *
- * Values are transcendental (Lindemann, Weierstrass) but where c w = 0, when they are rational, with fewer than 9000 bits. Beyond
- * RM_BCE_TAIL e^-|x| is below 2^RM_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added to, a number
- * with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_TAIL_BITS represents it. In a sum these are its tail
- * (tail.inc): below 2^-8600, and a rational sum and a boundary times the number of terms are multiples of 2^-4300. A sum is rational only
- * where the factors c w of each |x| add up to 0 (cancel.h; log(1 + e^-x) is log(1 + e^-|x|) less x, if that is negative): the host leaves their
- * logarithms out. A device has no memory to sort elements, and such a sum may be undecided there (decide.h). Also device code. */
+ * Values are transcendental (Lindemann, Weierstrass) but where c w = 0, when they are rational, with fewer than 9000 bits.
+ * Beyond RM_BCE_TAIL e^-|x| is below 2^RM_TAIL_BITS, and products with c and w below 2^-8000: nearer to what they are added
+ * to, a number with fewer than 7500 bits, than any boundary it is not; only the sign matters, and 2^RM_TAIL_BITS represents
+ * it. In a sum these are its tail (tail.inc): below 2^-8600, and a rational sum and a boundary times the number of terms are
+ * multiples of 2^-4300. A sum is rational only where the factors c w of each |x| add up to 0 (cancel.h; log(1 + e^-x) is
+ * log(1 + e^-|x|) less x, if that is negative): the host leaves their logarithms out. A device has no memory to sort
+ * elements, and such a sum may be undecided there (decide.h). Also device code. */
 #pragma once
 
 #include "dd_loss_element.h"
@@ -49,7 +50,8 @@ RM_FORMULA double rm_bce_sign(const rm_dd_loss *f, int64_t i, int gradient) {
   return sign == RM_SIGN_UNKNOWN ? 0.0 : sign;
 }
 
-/* A result that is not of finite numbers: NaN, infinite, or 0 where an infinite x makes it so: (1 - y) x, -p y x, by the slopes at either end. */
+/* A result that is not of finite numbers: NaN, infinite, or 0 where an infinite x makes it so: (1 - y) x, -p y x, by the
+ * slopes at either end. */
 RM_FORMULA double rm_bce_limit(const rm_dd_loss *f, int64_t i, int gradient, rm_row_state *state) {
   const rm_bce_element e = rm_bce_read(f, i);
   if (!rm_is_finite(e.y) || !rm_is_finite(e.p) || rm_is_nan(e.x)) return rm_from_bits64(rm_nan_bits(RM_F64));

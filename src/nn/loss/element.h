@@ -3,8 +3,8 @@
  * A sum that the fast phase leaves undecided is the exact sum of products in a superaccumulator:
  * (x - y)^2, or x x - 2 x y + y y where x - y is no binary64 number; b (2 |d| - b) = 2 b |x - y| - b b.
  *
- * All values are rational, quotients of integers below 2^13000 in units of a power of two: one that is not a boundary of rounding is
- * further from it than 2^-13200 of it, which balls of RM_BALL_LIMBS limbs show. */
+ * All values are rational, quotients of integers below 2^13000 in units of a power of two: one that is not a boundary of
+ * rounding is further from it than 2^-13200 of it, which balls of RM_BALL_LIMBS limbs show. */
 #pragma once
 
 #include <stddef.h>
@@ -38,8 +38,8 @@ RM_STATIC int rm_pair_scale(const rm_pair_loss *f, const rm_dd_ball *scale, rm_t
   return size > 0x1p-200 && size < 0x1p200 && scale->err <= size * 0x1p-102;
 }
 
-/* The sign of x - y, and whether |x - y| >= b; x - y is not NaN. It is rounded: monotonely, so that only |d| = b is undecided, and there the rounding error
- * of d decides. Where it overflows, |d| >= 2^1023. */
+/* The sign of x - y, and whether |x - y| >= b; x - y is not NaN. It is rounded: monotonely, so that only |d| = b is
+ * undecided, and there the rounding error of d decides. Where it overflows, |d| >= 2^1023. */
 RM_STATIC void rm_pair_sides(const rm_pair_loss *f, double x, double y, int *side, int *beyond) {
   double e;
   const double d = rm_two_sum(x, -y, &e), size = __builtin_fabs(d);

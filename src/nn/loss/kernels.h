@@ -1,5 +1,5 @@
-/* The loops over the terms of losses over pairs (x, y), compiled once per ISA: terms in binary64, or in two parts, with bounds of their
- * errors. Ziv's rounding tests for them are in loss/step.h and rows/step.h. */
+/* The loops over the terms of losses over pairs (x, y), compiled once per ISA: terms in binary64, or in two parts, with
+ * bounds of their errors. Ziv's rounding tests for them are in loss/step.h and rows/step.h. */
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +18,8 @@ typedef struct {
   rm_term_kind kind;
   const double *x, *y, *g; /* g NULL: 1 */
   double b, scale, scale_low; /* the term is multiplied by scale + scale_low, 2^-200 to 2^200, within 2^-102 of it */
-  int exact; /* scale is a power of two, scale_low is 0, b at least 2^-200: products by them lose nothing in binary64's range */
+  int exact; /* scale is a power of two, scale_low is 0, b at least 2^-200: products by them lose nothing within binary64's
+                range */
   double *t, *low, *err;
 } rm_term_block;
 
@@ -27,6 +28,7 @@ struct rm_loss_kernels {
   void (*terms)(const rm_term_block *p);
   /* t + low, the term of numbers of any format, within err. */
   void (*terms_dd)(const rm_term_block *p);
-  /* Binary64 results next to each other, of t + low within err; the indices of undecided ones go to index, and their number is returned. */
+  /* Binary64 results next to each other, of t + low within err; the indices of undecided ones go to index, and their number
+   * is returned. */
   int64_t (*round_dd)(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *index);
 };

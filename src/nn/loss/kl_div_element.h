@@ -1,19 +1,20 @@
 /* Kullback-Leibler divergence in double-double, then in balls: t (log t - x), or e^t (t - x), where t is a logarithm.
  *
- * Values are transcendental (Lindemann) but for t = 1, where log t is 0, for t = x and t = 0 of e^t (t - x): exact in either arithmetic.
- * log t is irrational for every other rational t. The sum of t log t is the logarithm of an algebraic number, the product of all t^t, and so rational
- * only if that is 1. An odd prime that divides the numerator of some t divides no denominator, so then every t is a power of 2, and their exponents,
- * each t times, add up to 0.
- * A sum of e^t (t - x) is rational only where t - x add up to 0 for each t != 0 (Lindemann, Weierstrass): the host finds that out (cancel.h) and leaves
- * these terms out. A device has no memory to sort elements; but for the groups below no ball shows it, and such a sum is undecided there (decide.h).
+ * Values are transcendental (Lindemann) but for t = 1, where log t is 0, for t = x and t = 0 of e^t (t - x): exact in either
+ * arithmetic. log t is irrational for every other rational t. The sum of t log t is the logarithm of an algebraic number, the
+ * product of all t^t, and so rational only if that is 1. An odd prime that divides the numerator of some t divides no
+ * denominator, so then every t is a power of 2, and their exponents, each t times, add up to 0.
+ * A sum of e^t (t - x) is rational only where t - x add up to 0 for each t != 0 (Lindemann, Weierstrass): the host finds that
+ * out (cancel.h) and leaves these terms out. A device has no memory to sort elements; but for the groups below no ball shows
+ * it, and such a sum is undecided there (decide.h).
  *
- * Exponents. A single e^t (t - x) with t beyond +-2^14 overflows, or rounds to a zero with the sign of t - x: |t - x| and g / count are
- * between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the largest t whose t - x do not
- * add up to 0; terms above it cancel and are left out, so the sum is not 0 (Lindemann, Weierstrass). Where m is beyond +-2^13 the sum
- * is e^m times that of e^(t - m) (t - x). rm_ball_exp takes exponents down to -2^40 and makes an interval of the rest; m is held
- * to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of its sign. Otherwise terms with t below -2^13 are
- * the sum's tail (tail.inc), below 2^(1066 + RM_TAIL_BITS): where all others have t = 0, they and a boundary times the number of terms are
- * multiples of 2^-1075. It is also device code. */
+ * Exponents. A single e^t (t - x) with t beyond +-2^14 overflows, or rounds to a zero with the sign of t - x: |t - x| and g /
+ * count are between 2^-1138 and 2^1025. Any t as far out on the same side stands for it. In a sum m is the largest t whose
+ * t - x do not add up to 0; terms above it cancel and are left out, so the sum is not 0 (Lindemann, Weierstrass). Where m is
+ * beyond +-2^13 the sum is e^m times that of e^(t - m) (t - x). rm_ball_exp takes exponents down to -2^40 and makes an
+ * interval of the rest; m is held to +-2^39 in e^m, where any sum that 2^15 bits tell from 0 overflows or rounds to a zero of
+ * its sign. Otherwise terms with t below -2^13 are the sum's tail (tail.inc), below 2^(1066 + RM_TAIL_BITS): where all others
+ * have t = 0, they and a boundary times the number of terms are multiples of 2^-1075. It is also device code. */
 #pragma once
 
 #include "dd_loss_element.h"
@@ -50,8 +51,8 @@ RM_STATIC double rm_kl_limit(const rm_dd_loss *f, int64_t i, int gradient) {
 #if RM_DEVICE
 enum { RM_KL_GROUPS = 32 };
 
-/* m, or -infinity where every term cancels. After RM_KL_GROUPS values of t that cancel, the next one, whatever it does: each costs
- * a walk over all elements. */
+/* m, or -infinity where every term cancels. After RM_KL_GROUPS values of t that cancel, the next one, whatever it does: each
+ * costs a walk over all elements. */
 RM_FORMULA double rm_kl_top(const rm_dd_loss *f) {
   double above = rm_dd_ball_infinity();
   for (int group = 0;; group++) {
@@ -88,7 +89,8 @@ RM_STATIC uint64_t rm_kl_gradient(const rm_dd_loss *f, int64_t i, rm_row_state *
 }
 
 #if RM_DEVICE
-/* These find a result, and store it unless it is deferred; rm_kl_add adds the term of a sum (src/cuda/dd_sums.h), from which nothing is factored out. */
+/* These find a result, and store it unless it is deferred; rm_kl_add adds the term of a sum (src/cuda/dd_sums.h), from which
+ * nothing is factored out. */
 RM_STATIC void rm_kl_loss_result(const void *operation, int64_t i, rm_row_state *state) {
   rm_dd_loss_store((const rm_dd_loss *)operation, i, rm_kl_loss((const rm_dd_loss *)operation, i, state), state);
 }

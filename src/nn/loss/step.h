@@ -1,20 +1,22 @@
 /* The terms of losses (loss/kernels.h) for a vector of pairs. It is also device code.
  *
  * Bounds, u = 2^-53, relative to the term unless stated.
- *   terms     d, u; |d| < b decided by the rounded d: both branches of SQUARE agree up to (|d| - b)^2 <= u^2 b^2 there, and CLAMPED is off by u
- *             at most. SQUARE: d^2 3 u; 2 |d| - b >= |d|, so that it is off by 2 u + u, b times it by 4 u. Scale and g: 3 u, with their
- *             products. Below 8 u; the test's 2^-52 are 2 u more: RM_TERM_ERR.
- *   terms_dd  x - y = h + l exactly. SQUARE: h^2 exactly in two, 2 h l and its sum rounded, l^2 left out: 6 u^2; the other branch: s + e =
- *             2 |h| - b exactly, |e + 2 l| <= 3 u s: 10 u^2. Times scale: 20 u^2, with its own 16 u^2; times g: 17 u^2. The test adds
- *             low -+ err, rounded: 8 u^2. Below 128 u^2 = 2^-99: RM_TERM_DD_ERR.
- *   Products that underflow lose at most 2^-1070 each, scaled by at most 2^200 (1 + |g|): RM_TERM_MIN (1 + |g|) covers that, unless a factor
- *   is 0: then the term is 0. Products that overflow on the way make the term or the bound infinite or NaN, which decides nothing.
+ *   terms     d, u; |d| < b decided by the rounded d: both branches of SQUARE agree up to (|d| - b)^2 <= u^2 b^2 there, and
+ *             CLAMPED is off by u at most. SQUARE: d^2 3 u; 2 |d| - b >= |d|, so that it is off by 2 u + u, b times it by 4
+ *             u. Scale and g: 3 u, with their products. Below 8 u; the test's 2^-52 are 2 u more: RM_TERM_ERR.
+ *   terms_dd  x - y = h + l exactly. SQUARE: h^2 exactly in two, 2 h l and its sum rounded, l^2 left out: 6 u^2; the other
+ *             branch: s + e = 2 |h| - b exactly, |e + 2 l| <= 3 u s: 10 u^2. Times scale: 20 u^2, with its own 16 u^2; times
+ *             g: 17 u^2. The test adds low -+ err, rounded: 8 u^2. Below 128 u^2 = 2^-99: RM_TERM_DD_ERR.
+ *   Products that underflow lose at most 2^-1070 each, scaled by at most 2^200 (1 + |g|): RM_TERM_MIN (1 + |g|) covers that,
+ *   unless a factor is 0: then the term is 0. Products that overflow on the way make the term or the bound infinite or NaN,
+ *   which decides nothing.
  *
- * A bound of 0, which decides ties, rests on products and their errors being exact; p->exact says so of b and the scale s, powers of two or
- * at least 2^-200. terms: d is a multiple of 2^-149, so that products are multiples of 2^-749 at least. terms_dd: h at least 2^-300 and l 0 or
- * at least 2^-500 (RM_TERM_MIN_HIGH, _LOW). Then h^2 and its error are multiples of 2^-704; m >= b, b m and e are multiples of 2^-504 and
- * b (e + 2 l) of 2^-752, like its error 2^-804; s times all that is a multiple of 2^-1004. g times it has no second part before, and has one that
- * is exact where the product is at least 2^-900. */
+ * A bound of 0, which decides ties, rests on products and their errors being exact; p->exact says so of b and the scale s,
+ * powers of two or at least 2^-200. terms: d is a multiple of 2^-149, so that products are multiples of 2^-749 at least.
+ * terms_dd: h at least 2^-300 and l 0 or at least 2^-500 (RM_TERM_MIN_HIGH, _LOW). Then h^2 and its error are multiples of
+ * 2^-704; m >= b, b m and e are multiples of 2^-504 and b (e + 2 l) of 2^-752, like its error 2^-804; s times all that is a
+ * multiple of 2^-1004. g times it has no second part before, and has one that is exact where the product is at least
+ * 2^-900. */
 #pragma once
 
 #include "../../../crlibm/simd/machine.h"
@@ -40,8 +42,8 @@ RM_FN vf64 rm_term_sign(vf64 d) {
   return vf64_select(vf64_lt(zero, d), one, vf64_select(vf64_lt(d, zero), vf64_neg(one), d));
 }
 
-/* The term of p->x[i] ..., within *err. rest: what the roundings of a term leave over, as magnitudes: 0 where the term is exact, so that
- * ties are decided at once. */
+/* The term of p->x[i] ..., within *err. rest: what the roundings of a term leave over, as magnitudes: 0 where the term is
+ * exact, so that ties are decided at once. */
 RM_FN vf64 rm_term_value(const rm_term_kind kind, const int by_g, const rm_term_block *p, int64_t i, vf64 *err) {
   const vf64 b = vf64_set1(p->b), s = vf64_set1(p->scale), two = vf64_set1(2.0), zero = vf64_set1(0.0);
   const vf64 inexact = vf64_set1(p->exact ? 0.0 : 1.0);

@@ -1,17 +1,19 @@
-/* Normalization of sets of elements, each by its own mean and variance: layer, group, instance and batch norm are one operator over
- * different sets. A set consists of `outer` blocks of `inner` elements, and two indices count the sets. */
+/* Normalization of sets of elements, each by its own mean and variance: layer, group, instance and batch norm are one
+ * operator over different sets. A set consists of `outer` blocks of `inner` elements, and two indices count the sets. */
 #pragma once
 
 #include "../rows/decide.h"
 #include "args.h"
 
-/* Approximate statistics of a set: the mean c within c_err, a = 1/sqrt(variance + eps) within rel of it, v = variance + eps. */
+/* Approximate statistics of a set: the mean c within c_err, a = 1/sqrt(variance + eps) within rel of it, v = variance +
+ * eps. */
 typedef struct {
   double c, c_err, a, rel, v;
   double spread; /* at least the root of the sum of (x - c)^2 */
 } rm_norm_statistics;
 
-/* A set in the accurate phase: x holds its elements, h the gradients times the weights, exact below binary64, the rest what formulas have found. */
+/* A set in the accurate phase: x holds its elements, h the gradients times the weights, exact below binary64, the rest what
+ * formulas have found. */
 typedef struct {
   const rm_norm_problem *norm;
   int64_t n, set0, set1;
@@ -26,7 +28,8 @@ typedef struct {
 } rm_norm_row;
 
 RM_FN int64_t rm_norm_length(const rm_norm_problem *f) { return f->outer * f->inner; }
-/* Whether blocks are so short that their elements are copied next to each other first: a loop over each block takes longer than its elements. */
+/* Whether blocks are so short that their elements are copied next to each other first: a loop over each block takes longer
+ * than its elements. */
 enum { RM_NORM_SHORT = 128 };
 RM_FN int rm_norm_is_short(const rm_norm_problem *f) { return f->outer > 1 && f->inner <= RM_NORM_SHORT; }
 RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1);
@@ -56,5 +59,6 @@ typedef struct {
   signed char *kind; /* RM_SET_ of each set */
 } rm_norm_weights;
 
-/* The gradient with respect to each w that f->w views, stored where f->y says. Returns RM_ERR_MEMORY, or the status of the rows. */
+/* The gradient with respect to each w that f->w views, stored where f->y says. Returns RM_ERR_MEMORY, or the status of the
+ * rows. */
 rm_status rm_norm_backward_weights(const rm_norm_problem *f);

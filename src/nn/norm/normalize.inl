@@ -1,18 +1,21 @@
-/* layer_norm, rms_norm, group_norm and batch_norm: ((x - mean)/sqrt(variance + eps)) w + b with the exact mean and variance of a set. Also device
- * code.
+/* layer_norm, rms_norm, group_norm and batch_norm: ((x - mean)/sqrt(variance + eps)) w + b with the exact mean and variance
+ * of a set. Also device code.
  *
- * The fast phase, with u = 2^-53, M = RM_ROW_MOMENT_ERR. s = sum of x - c0 and q = sum of (x - c0)^2 for a number c0, first 0, are within
- * M sqrt(n q) (Cauchy, Schwarz) and M q. With p = s/n and m2 = q/n: c = c0 + p is within M sqrt(m2) + 3u (|p| + |c|) of the mean;
- * variance = m2 - p^2 is off by M m2 + 2 |p| (M sqrt(m2) + 2u |p|) + 3u m2 < 4 M m2, since p^2 <= m2 (1 + ...). Where variance is less than m2/4 the
- * sums are taken again, around c0 = c: then p is tiny. Without a mean, variance = m2 within 2 M m2. The root of v = variance + eps and its
- * reciprocal are off by half the relative error of v, to first order, and 4u.
+ * The fast phase, with u = 2^-53, M = RM_ROW_MOMENT_ERR. s = sum of x - c0 and q = sum of (x - c0)^2 for a number c0, first
+ * 0, are within M sqrt(n q) (Cauchy, Schwarz) and M q. With p = s/n and m2 = q/n: c = c0 + p is within M sqrt(m2) + 3u (|p| +
+ * |c|) of the mean; variance = m2 - p^2 is off by M m2 + 2 |p| (M sqrt(m2) + 2u |p|) + 3u m2 < 4 M m2, since p^2 <= m2 (1 +
+ * ...). Where variance is less than m2/4 the sums are taken again, around c0 = c: then p is tiny. Without a mean, variance =
+ * m2 within 2 M m2. The root of v = variance + eps and its reciprocal are off by half the relative error of v, to first
+ * order, and 4u.
  *
- * Nothing underflows in this, nor in the gradients: numbers of formats below binary64 are 0 or at least 2^-149 in magnitude, x - c, with c of 53 bits
- * between them, 2^-202, h = g w 2^-298, squares and products of two of these 2^-596; 1/sqrt(v) is between 2^-200 and 2^100, n below 2^40.
+ * Nothing underflows in this, nor in the gradients: numbers of formats below binary64 are 0 or at least 2^-149 in magnitude,
+ * x - c, with c of 53 bits between them, 2^-202, h = g w 2^-298, squares and products of two of these 2^-596; 1/sqrt(v) is
+ * between 2^-200 and 2^100, n below 2^40.
  *
- * All x equal: the deviations are 0, and b is the result. Ties: with k = n, or 1 for given statistics, d = k (x - mean) and R = sqrt(k^2 v) a result is
- * (d w + b R)/R. If R is irrational, so is the result, unless d w = 0. If not, R is dyadic, as k^2 v is, and has half its bits: numerator and
- * divisor are exact in balls, with fewer than 7,000 bits, and so is a quotient that is a boundary of rounding. */
+ * All x equal: the deviations are 0, and b is the result. Ties: with k = n, or 1 for given statistics, d = k (x - mean) and R
+ * = sqrt(k^2 v) a result is (d w + b R)/R. If R is irrational, so is the result, unless d w = 0. If not, R is dyadic, as k^2
+ * v is, and has half its bits: numerator and divisor are exact in balls, with fewer than 7,000 bits, and so is a quotient
+ * that is a boundary of rounding. */
 #include "normalize.h"
 
 #include "../../../crlibm/fp/exact.h"
@@ -279,8 +282,8 @@ RM_STATIC void rm_norm_spread_blocks(const rm_norm_problem *f, int64_t set0, int
   for (int64_t k = 0; k < f->outer; k++) rm_row_spread(state, k * f->inner, &blocks, k, f->inner, f->format);
 }
 
-/* Stores the results that the bounds in *s decide, where `known`, from its elements; the indices of others go to state->undecided. *s moves on
- * from block to block. Returns the number of indices. */
+/* Stores the results that the bounds in *s decide, where `known`, from its elements; the indices of others go to
+ * state->undecided. *s moves on from block to block. Returns the number of indices. */
 RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op,
                                        rm_row_store *s, int known, rm_row_state *state) {
   int64_t count = 0;
@@ -300,8 +303,9 @@ RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, i
 }
 
 #if !RM_DEVICE
-/* Stores a rounded statistic, which is `value` within `err`, or, where these do not decide, by the accurate phase. Ties: n times the mean is an integer
- * in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a result above. */
+/* Stores a rounded statistic, which is `value` within `err`, or, where these do not decide, by the accurate phase. Ties: n
+ * times the mean is an integer in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits
+ * than those of a result above. */
 static void rm_norm_store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *dd_ball,
                                     rm_ball_value_fn *ball, char *to, rm_row_state *state) {
   const int format = r->norm->format;
@@ -314,8 +318,8 @@ static void rm_norm_store_statistic(const rm_norm_row *r, int kind, double value
   rm_write_bits(to, bits, format);
 }
 
-/* Stores the mean and 1/sqrt(variance + eps) of a set where the caller asks for them; t, or NULL, is what the fast phase knows of them. Such a set has
- * finite numbers alone, and its variance + eps is positive. */
+/* Stores the mean and 1/sqrt(variance + eps) of a set where the caller asks for them; t, or NULL, is what the fast phase
+ * knows of them. Such a set has finite numbers alone, and its variance + eps is positive. */
 static void rm_norm_store_statistics(const rm_norm_problem *f, rm_norm_row *r, const rm_norm_statistics *t,
                                      rm_row_state *state) {
   const int64_t at = (r->set0 * f->sets[1] + r->set1) * rm_size_of(f->format);
@@ -370,14 +374,17 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
 
 /* ------------------------------------------------------------------------------------------------ gradient with respect to x
  *
- * (h_i - first/n - (x_i - mean) second/(n v))/sqrt(v), h = g w, first = sum of h (0 without a mean), second = sum of h (x - mean).
- * h is exact. With H = sum of h^2 and D >= sqrt(sum of (x - c)^2): first is known within M sqrt(n H), and second, around c for the mean,
- * within M sqrt(H) D + c_err |first|. The value is a ((h - c1) - (x - c) b0), c1 = first/n, b0 = second/(n v):
+ * (h_i - first/n - (x_i - mean) second/(n v))/sqrt(v), h = g w, first = sum of h (0 without a mean), second = sum of h (x -
+ * mean). h is exact. With H = sum of h^2 and D >= sqrt(sum of (x - c)^2): first is known within M sqrt(n H), and second,
+ * around c for the mean, within M sqrt(H) D + c_err |first|. The value is a ((h - c1) - (x - c) b0), c1 = first/n, b0 =
+ * second/(n v):
  *   h - c1      off by M sqrt(H/n) + 2u |c1|, and its rounding
- *   b0          by e = (M sqrt(H) D + c_err |first|)/(n v) + |b0| (2 rel + 2^-50); rel is that of a, so v is known within 2 rel
+ *   b0          by e = (M sqrt(H) D + c_err |first|)/(n v) + |b0| (2 rel + 2^-50); rel is that of a, so v is known within 2
+ *               rel
  *   x - c       by c_err, times |b0|
  *   the value   relatively by rel and 2^-50
- * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at least 2^-500 - 40 - 400. */
+ * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at
+ * least 2^-500 - 40 - 400. */
 RM_STATIC int rm_norm_gradient_kind(const rm_norm_row *r, int kind) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
 #if RM_DEVICE
@@ -391,7 +398,8 @@ RM_STATIC int rm_norm_gradient_kind(const rm_norm_row *r, int kind) {
   return found;
 }
 
-/* Whether all h = g w are equal and finite: then h - first/n is 0, and so is second, h times the sum of the deviations: the gradient is 0. */
+/* Whether all h = g w are equal and finite: then h - first/n is 0, and so is second, h times the sum of the deviations: the
+ * gradient is 0. */
 RM_STATIC int rm_norm_is_flat(const rm_norm_row *r) {
   for (int64_t k = 0; k < r->n; k++)
     if (r->g[k] != r->g[0] || r->w[k] != r->w[0] || !rm_is_finite(r->g[k]) || !rm_is_finite(r->w[k])) return 0;

@@ -1,5 +1,5 @@
-/* The gradient with respect to the weights of a norm on the host (norm/weight_row.h): sums of g (x - mean)/sqrt(v) over all sets, for the elements
- * that share a weight. In sums down columns each thread adds the terms of its sets. */
+/* The gradient with respect to the weights of a norm on the host (norm/weight_row.h): sums of g (x - mean)/sqrt(v) over all
+ * sets, for the elements that share a weight. In sums down columns each thread adds the terms of its sets. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -18,7 +18,8 @@
 
 enum { COLUMNS = 512 };
 
-/* The terms that one thread has added: arrays of the length of a set for the current sum (of at most RM_WEIGHT_TERMS terms), its bound, and hi and lo. */
+/* The terms that one thread has added: arrays of the length of a set for the current sum (of at most RM_WEIGHT_TERMS terms),
+ * its bound, and hi and lo. */
 typedef struct {
   double *sum, *bound, *hi, *lo;
   int64_t terms, joins;

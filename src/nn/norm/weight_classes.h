@@ -1,11 +1,12 @@
-/* Whether a sum of parts over roots, P_k / sqrt(q_k) with rational P_k and q_k, is rational, and then its value: exactly, on the host. Included by
- * norm/weight_row.h.
+/* Whether a sum of parts over roots, P_k / sqrt(q_k) with rational P_k and q_k, is rational, and then its value: exactly, on
+ * the host. Included by norm/weight_row.h.
  *
- * Roots of numbers of which no two have a quotient that is a square are linearly independent over the rationals (Besicovitch, On the linear
- * independence of fractional powers of integers, 1940). So the parts of each class, numbers q that are a square times each other, are brought over
- * one root, P sqrt(q' q)/q over sqrt(q') for q' of the class; the sum is rational only if those of every class but that of 1 add up to 0. Sets are
- * put in order by residues: whether q is a square modulo a prime that does not divide it is the same for all q of a class. All this is exact, or else
- * the sum is not known to be rational: where a common denominator takes more than RM_BALL_LIMBS, or a prime divides some q. */
+ * Roots of numbers of which no two have a quotient that is a square are linearly independent over the rationals (Besicovitch,
+ * On the linear independence of fractional powers of integers, 1940). So the parts of each class, numbers q that are a square
+ * times each other, are brought over one root, P sqrt(q' q)/q over sqrt(q') for q' of the class; the sum is rational only if
+ * those of every class but that of 1 add up to 0. Sets are put in order by residues: whether q is a square modulo a prime
+ * that does not divide it is the same for all q of a class. All this is exact, or else the sum is not known to be rational:
+ * where a common denominator takes more than RM_BALL_LIMBS, or a prime divides some q. */
 #pragma once
 
 #include <stdlib.h>
@@ -71,7 +72,8 @@ static int rm_integer_square_root(rm_ball *root, const rm_ball *square) {
   return rm_ball_is_exact(root);
 }
 
-/* *above / *below += part sqrt(q0 q)/q, where q0 q is a square; all exact: else *above becomes unknown, and also where it would not be. */
+/* *above / *below += part sqrt(q0 q)/q, where q0 q is a square; all exact: else *above becomes unknown, and also where it
+ * would not be. */
 static int rm_add_to_class(rm_ball *above, rm_ball *below, const rm_ball *part, const rm_ball *q0, const rm_ball *q) {
   rm_ball root, b, t;
   rm_ball_mul(&t, q0, q);
@@ -95,7 +97,8 @@ static void rm_part_of_set(rm_ball *part, rm_weight_sum *r, int64_t set) {
   rm_norm_weight_part_ball(part, r, set / width, w->set1_from + set % width, RM_BALL_LIMBS);
 }
 
-/* 1 where the sum is rational: *value is its quotient. 0 where it is not, or not known to be; state says so where memory lacks. */
+/* 1 where the sum is rational: *value is its quotient. 0 where it is not, or not known to be; state says so where memory
+ * lacks. */
 static int rm_weight_is_rational(rm_ball *value, rm_weight_sum *r, rm_row_state *state) {
   const int64_t sets = r->f->sets[0] * (r->range->set1_to - r->range->set1_from);
   rm_weight_set *order = (rm_weight_set *)malloc(((size_t)sets + 1) * sizeof *order);

@@ -1,14 +1,16 @@
-/* The gradient with respect to the weights of a norm: statistics of all sets, then sums over sets, one weight after the other. Also device code, which
- * is included after norm/statistics.inc for both kinds of numbers.
+/* The gradient with respect to the weights of a norm: statistics of all sets, then sums over sets, one weight after the
+ * other. Also device code, which is included after norm/statistics.inc for both kinds of numbers.
  *
- * Where only the elements at one index of all sets share a weight (layer norm), sums run down columns: t = g (x - c) a is rounded by at most 3u and off
- * by |t| rel (a's error, normalize.inl) and |g| a c_err; a share of the sets adds at most RM_WEIGHT_TERMS terms in binary64, and adds their sum to the total by
- * two-sums. Otherwise a block's sum of g (x - c) is off by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.inl).
+ * Where only the elements at one index of all sets share a weight (layer norm), sums run down columns: t = g (x - c) a is
+ * rounded by at most 3u and off by |t| rel (a's error, normalize.inl) and |g| a c_err; a share of the sets adds at most
+ * RM_WEIGHT_TERMS terms in binary64, and adds their sum to the total by two-sums. Otherwise a block's sum of g (x - c) is off
+ * by RM_ROW_MOMENT_ERR sqrt(sum of g^2) D and c_err |sum of g| (normalize.inl).
  *
- * Sums of quotients by different roots have no useful separation bound. One that no precision distinguishes from a boundary of rounding is undecided, an
- * error. A sum is a boundary only if it is rational, which the host finds out (norm/weight_classes.h). A device has no memory for that: parts of
- * equal squares are added first, which makes them 0, for up to RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs,
- * where squares of fewer than 4,500 bits are exact; a sum that is rational by squares in the ratio of squares is undecided there. */
+ * Sums of quotients by different roots have no useful separation bound. One that no precision distinguishes from a boundary
+ * of rounding is undecided, an error. A sum is a boundary only if it is rational, which the host finds out
+ * (norm/weight_classes.h). A device has no memory for that: parts of equal squares are added first, which makes them 0, for
+ * up to RM_WEIGHT_GROUPS squares at once, for any number of them at RM_WEIGHT_LIMBS limbs, where squares of fewer than 4,500
+ * bits are exact; a sum that is rational by squares in the ratio of squares is undecided there. */
 #pragma once
 
 #include "../../common/elements.h"
@@ -157,8 +159,8 @@ RM_FN void rm_norm_weight_join(double *hi, double *lo, double *sum) {
   *sum = 0.0;
 }
 
-/* Adds a share's part of a column. lo is a sum of `joins` errors, each at most u of a partial sum, which bound/(72 u) exceeds; it is off by
- * joins^2 u bound/72. */
+/* Adds a share's part of a column. lo is a sum of `joins` errors, each at most u of a partial sum, which bound/(72 u)
+ * exceeds; it is off by joins^2 u bound/72. */
 RM_FN void rm_norm_weight_add(rm_dd_ball *total, double hi, double lo, double bound, int64_t joins) {
   const double j = (double)joins;
   rm_dd_ball v;

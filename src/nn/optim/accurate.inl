@@ -1,5 +1,5 @@
-/* The accurate phase of optimiser steps evaluates each quantity of an element in double-double, then in balls, and takes the limit of the formula
- * where an operand is not finite. It is also device code. */
+/* The accurate phase of optimiser steps evaluates each quantity of an element in double-double, then in balls, and takes the
+ * limit of the formula where an operand is not finite. It is also device code. */
 #include <stddef.h>
 
 #include "../../../crlibm/enclosure/ball.h"
@@ -16,19 +16,20 @@
 
 /* On which side of a boundary q of rounding Adam's p' lies: the sign of p' - q, or RM_SIGN_UNKNOWN.
  *
- * With x = beta1^t, y = beta2^t, X = a p - q, L = lr m, E = eps X and G = L - E it is the sign of A - B, A = X (1 - x) sqrt(s/(1 - y)),
- * B = G + E x: the difference of X and the quotient times positive numbers. Where A and B have one sign it is that sign times the sign of
+ * With x = beta1^t, y = beta2^t, X = a p - q, L = lr m, E = eps X and G = L - E it is the sign of A - B, A = X (1 - x)
+ * sqrt(s/(1 - y)), B = G + E x: the difference of X and the quotient times positive numbers. Where A and B have one sign it
+ * is that sign times the sign of
  *   F = s X^2 (1 - x)^2 - (1 - y) (G + E x)^2 = c00 + c10 x + c20 x^2 + y (G^2 + 2 G E x + E^2 x^2),
  *   c00 = s X^2 - G^2, c10 = -2 (s X^2 + G E), c20 = s X^2 - E^2.
- * The coefficients are exact: a p is a multiple of 2^-3222 below 2^3073, q no longer, so that those of F are multiples of 2^-8592 below
- * 2^8200. Where powers are too small to be seen beside c00 = 0, F is taken relatively to the larger one, z: F/z = (x/z)(c10 + c20 x +
- * 2 G E y + E^2 x y) + (y/z) G^2. So F is found wherever no two different terms cancel to the precision n of the powers; with powers
- * that fit, however they cancel. Since F is a multiple of 2^-(8592 + t (2 k1 + k2)), beta's being multiples of 2^-k1 and 2^-k2, it is 0
- * where it is nearer to 0 than that. */
+ * The coefficients are exact: a p is a multiple of 2^-3222 below 2^3073, q no longer, so that those of F are multiples of
+ * 2^-8592 below 2^8200. Where powers are too small to be seen beside c00 = 0, F is taken relatively to the larger one, z: F/z
+ * = (x/z)(c10 + c20 x + 2 G E y + E^2 x y) + (y/z) G^2. So F is found wherever no two different terms cancel to the precision
+ * n of the powers; with powers that fit, however they cancel. Since F is a multiple of 2^-(8592 + t (2 k1 + k2)), beta's
+ * being multiples of 2^-k1 and 2^-k2, it is 0 where it is nearer to 0 than that. */
 typedef struct {
   rm_ball x, y, x_z, y_z; /* x/z and y/z; all 0 when both are */
-  int64_t
-      separation; /* F is 0 or at least 2^separation; beyond t = 2^40, where that is not computed, no interval is below 2^separation */
+  /* F is 0 or at least 2^separation; beyond t = 2^40, where that is not computed, no interval is below 2^separation. */
+  int64_t separation;
 } rm_step_powers;
 
 RM_STATIC int64_t rm_fraction_bits(double beta) { /* beta is a multiple of 2^-k, k the result */
@@ -129,7 +130,8 @@ RM_COLD int rm_adam_side(const rm_optimizer *o, const rm_step_powers *w, const r
   return sign > 0 ? above : RM_SIGN_UNKNOWN; /* |A| > |B|, whatever the sign of B */
 }
 
-/* The boundary of rounding between two neighbours of a format, `near` the one of smaller magnitude, `far` perhaps infinite. */
+/* The boundary of rounding between two neighbours of a format, `near` the one of smaller magnitude, `far` perhaps
+ * infinite. */
 RM_COLD void rm_boundary_between(rm_ball *q, uint64_t near, uint64_t far, int format) {
   rm_ball t;
   const int endless = (far & ~rm_sign_bit(format)) == rm_infinity_bits(format);
@@ -165,12 +167,13 @@ RM_COLD int rm_adam_beside_boundary(const rm_optimizer *o, const rm_ball *r, dou
   return rm_ball_round(&q, o->format, RM_NEAREST, flags, bits);
 }
 
-/* The last phase. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-5370 below
- * 2^4100: at 512 limbs they are exact, so they are decided.
+/* The last phase. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-5370
+ * below 2^4100: at 512 limbs they are exact, so they are decided.
  *
- * Adam's p' is on a boundary of rounding, or beside one by less than any precision shows, where its limit for x = y = 0 is a boundary.
- * So when a precision leaves one boundary, the side is asked for. That stays unknown only where the powers, cut to 512 limbs, cancel to
- * more than 30,000 bits without being equal: then RM_STEP_UNDECIDED is among the flags and the result is NaN. */
+ * Adam's p' is on a boundary of rounding, or beside one by less than any precision shows, where its limit for x = y = 0 is a
+ * boundary. So when a precision leaves one boundary, the side is asked for. That stays unknown only where the powers, cut to
+ * 512 limbs, cancel to more than 30,000 bits without being equal: then RM_STEP_UNDECIDED is among the flags and the result is
+ * NaN. */
 RM_COLD uint64_t rm_step_decide_in_balls(int which, const rm_optimizer *o, double p, double g, double m, double v,
                                          uint32_t *flags) {
   uint64_t bits = 0;

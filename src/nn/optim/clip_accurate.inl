@@ -1,4 +1,5 @@
-/* The factor of gradient clipping from an exact sum of squares, and the accurate phase of a product with it. It is also device code. */
+/* The factor of gradient clipping from an exact sum of squares, and the accurate phase of a product with it. It is also
+ * device code. */
 #include <stddef.h>
 
 #include "clip.h"
@@ -12,9 +13,10 @@ enum { LAST_LIMBS = 160, SEPARATION = -8000 }; /* of a product: clipped */
 typedef char rm_totals_are_exact[64 * SUM_LIMBS >= RM_ACC_DIGIT_BITS * RM_ACC_DIGITS ? 1 : -1];
 
 /* y = g max_norm / sqrt(S), finite, max_norm^2 < S, so |y| < |g|. With a boundary q of rounding, a multiple of 2^-1075,
- * | |y| - q | = |(g max_norm)^2 - q^2 S| / (S (|y| + q)). S is a multiple of 2^-2176 below 2^2144 (superaccumulator.h), the numerator one
- * of 2^-4326 and, where it is not 0 and q is near |y| < 2^1024, the divisor below 2^(2144 + 1026): a value that is no boundary is 2^-7496
- * or more away. At 160 limbs S and the products are exact, root and quotient known but for four limbs: within 2^(1024 - 64 156). */
+ * | |y| - q | = |(g max_norm)^2 - q^2 S| / (S (|y| + q)). S is a multiple of 2^-2176 below 2^2144 (superaccumulator.h), the
+ * numerator one of 2^-4326 and, where it is not 0 and q is near |y| < 2^1024, the divisor below 2^(2144 + 1026): a value that
+ * is no boundary is 2^-7496 or more away. At 160 limbs S and the products are exact, root and quotient known but for four
+ * limbs: within 2^(1024 - 64 156). */
 RM_STATIC uint64_t rm_clip_element(const rm_clip *c, double g, uint32_t *flags) {
   rm_dd_ball x, factor;
   uint64_t bits;

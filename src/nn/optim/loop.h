@@ -1,5 +1,5 @@
-/* The loops of optimiser steps over vectors (optim/step.h) on the host. rm_optimizer_accurate evaluates undecided lanes again, from what the
- * arrays held before. */
+/* The loops of optimiser steps over vectors (optim/step.h) on the host. rm_optimizer_accurate evaluates undecided lanes
+ * again, from what the arrays held before. */
 #pragma once
 
 #include "step.h"
@@ -43,11 +43,12 @@ RM_FN uint32_t rm_step_signalling(const rm_step_arrays *a, const int fmt) {
 }
 
 /* The undecided lanes less those of a model that diverged, whose new numbers are put into y:
- *   NaN       The gradient is NaN, or what m' and v' are made of, p where there are no such states, so that all new numbers are.
- *   infinity  Adam's v is infinite, or keep d^2 is above 2^(emax + 5) and v >= 0, where binary64 has the first part of d: after a
- *             cancellation that is below 2 |d|, since it is a multiple of the last place that the second part rounds to, so v' is above
- *             2^(emax + 2): v' = inf, of which only v < inf is an overflow. Then the quotient is 0 and p' is a p rounded, which
- *             step.h's quotient is for m' = 0 and s = 1. */
+ *   NaN       The gradient is NaN, or what m' and v' are made of, p where there are no such states, so that all new numbers
+ *             are.
+ *   infinity  Adam's v is infinite, or keep d^2 is above 2^(emax + 5) and v >= 0, where binary64 has the first part of d:
+ *             after a cancellation that is below 2 |d|, since it is a multiple of the last place that the second part rounds
+ *             to, so v' is above 2^(emax + 2): v' = inf, of which only v < inf is an overflow. Then the quotient is 0 and p'
+ *             is a p rounded, which step.h's quotient is for m' = 0 and s = 1. */
 RM_FN uint32_t rm_step_diverged(const rm_optimizer *o, const rm_step_arrays *a, uint32_t undecided, const int fmt,
                                 rm_step_vectors *y, uint32_t *flags) {
   const rm_optimizer_constants *c = &o->constants;
@@ -117,7 +118,8 @@ RM_FN uint32_t rm_finish_step(const rm_optimizer *o, const rm_step_arrays *a, rm
   return flags;
 }
 
-/* Prefetches the cache lines of a later vector: five arrays are more than a hardware prefetcher follows during the computation of one vector. */
+/* Prefetches the cache lines of a later vector: five arrays are more than a hardware prefetcher follows during the
+ * computation of one vector. */
 RM_FN void rm_step_prefetch(const rm_step_arrays *a) {
   enum { AHEAD = 1024 }; /* bytes */
   __builtin_prefetch(a->p + AHEAD, 1);
@@ -127,7 +129,8 @@ RM_FN void rm_step_prefetch(const rm_step_arrays *a) {
   if (a->w) __builtin_prefetch(a->w + AHEAD, 1);
 }
 
-/* Elements [begin, end): whole vectors, and a padded one for the rest, by the same code: the compiler puts it in place once. */
+/* Elements [begin, end): whole vectors, and a padded one for the rest, by the same code: the compiler puts it in place
+ * once. */
 RM_FN uint32_t rm_step_loop(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int coupled,
                             const int mode, const int kind) {
   const int size = rm_size_of(fmt);

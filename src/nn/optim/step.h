@@ -1,11 +1,12 @@
-/* The fast phase of optimiser steps: a vector of elements, with Ziv's rounding test for each of their new numbers. It is also device code.
+/* The fast phase of optimiser steps: a vector of elements, with Ziv's rounding test for each of their new numbers. It is also
+ * device code.
  *
  * Moments and SGD's parameter are sums of products of numbers of the format and coefficients. These are mostly short
  * decimals: 9/10 of a number is 5/10 of a unit beside the next one in a tenth of all cases, and the rounding of the
  * coefficient itself is all that tells such a result from a tie. So these sums are evaluated in two parts, u = 2^-53:
  *   products      exact in two parts: coefficients are 0 or between 2^-200 and 2^200, arguments 0 or between 2^-300 and
  *                 2^300 (formats below binary64 have no others); with factors in two parts the cross products round, and
- *                 low times low is residual out
+ *                 low times low is left out
  *   sums          of the first parts by two-sums, exact; of the second parts rounded
  *   coefficients  within 2^-100 of themselves
  * With S the sum of the magnitudes of all terms, every second part is below 8u S, and at most a dozen are rounded or left
@@ -40,13 +41,13 @@ RM_FN vf64 rm_round_elements(vf64 y, const int fmt) {
   return rm_load_elements(buffer, fmt);
 }
 
-/* r = y.hi + y.lo rounded to the format, the true value within err; returns the lanes in which that is undecided or not finite.
- * An exact zero is +0, and undecided unless err is 0.
+/* r = y.hi + y.lo rounded to the format, the true value within err; returns the lanes in which that is undecided or not
+ * finite. An exact zero is +0, and undecided unless err is 0.
  *
  * binary64: both ends of the interval round alike. Below: the value is also within `reach` of y.hi, and where both ends of
- * that round alike, the 16-bit formats through binary32, which moves an end by at most 2^-24 of it or 2^-150, that is the result.
- * Else let low and high be the two results. When 4 reach <= high - low, they are neighbours, (low + high)/2 is the boundary
- * between them, exactly, y.hi minus it too, and the side is known when the distance is above err. */
+ * that round alike, the 16-bit formats through binary32, which moves an end by at most 2^-24 of it or 2^-150, that is the
+ * result. Else let low and high be the two results. When 4 reach <= high - low, they are neighbours, (low + high)/2 is the
+ * boundary between them, exactly, y.hi minus it too, and the side is known when the distance is above err. */
 RM_FN vm64 rm_step_round(rm_vpair y, vf64 err, vf64 reach, const int fmt, vf64 *r) {
   const vf64 zero = vf64_set1(0.0), infinity = vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52));
   const vf64 t = vf64_add(y.hi, zero);

@@ -11,10 +11,11 @@
 #include "formula.inc"
 #undef RM_NUM
 
-/* Sums of quotients by different divisors. These are products of the axes' parts, each at limit the length k of a window there, and so below 2^63. A
- * common multiple of an axis' n parts is below 3^k (lcm(1, ..., k), Hanson 1972) and below 2^(63 n): with the product of these bounds, 2^bits, the
- * sum is a multiple of 2^-1074 over 2^bits, boundaries are multiples of 2^-1075, and two that differ do so by 2^-(1075 + bits). A ball of RM_BALL_LIMBS
- * shows 2^-24000 of sums below 2^1100; elements of more windows, of longer ones, have no separation. */
+/* Sums of quotients by different divisors. These are products of the axes' parts, each at limit the length k of a window
+ * there, and so below 2^63. A common multiple of an axis' n parts is below 3^k (lcm(1, ..., k), Hanson 1972) and below 2^(63
+ * n): with the product of these bounds, 2^bits, the sum is a multiple of 2^-1074 over 2^bits, boundaries are multiples of
+ * 2^-1075, and two that differ do so by 2^-(1075 + bits). A ball of RM_BALL_LIMBS shows 2^-24000 of sums below 2^1100;
+ * elements of more windows, of longer ones, have no separation. */
 RM_FN int64_t rm_pool_separation(const rm_pool_window *w) {
   const rm_pool_problem *f = w->pool;
   int64_t bits = 0;

@@ -1,5 +1,6 @@
-/* The public pooling functions. They go through the results row by row: first over the rows of a window of the source, then along them. In the gradient
- * of an average the source is g, and the window of an element of x consists of the outputs whose windows contain it. */
+/* The public pooling functions. They go through the results row by row: first over the rows of a window of the source, then
+ * along them. In the gradient of an average the source is g, and the window of an element of x consists of the outputs whose
+ * windows contain it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,9 @@
 #include "../../../include/repmath/pooling.h"
 #include "../../common/elements.h"
 
-/* Along one axis: result r has the source's coordinates first[r] + t step, t < count[r]. divisor[]: this axis' part of a divisor, by result
- * (forward) or by source (backward). same[r]: the divisors of the window of r are all divisor[first[r]]. */
+/* Along one axis: result r has the source's coordinates first[r] + t step, t < count[r]. divisor[]: this axis' part of a
+ * divisor, by result (forward) or by source (backward). same[r]: the divisors of the window of r are all
+ * divisor[first[r]]. */
 typedef struct {
   int64_t sources, results, step;
   int64_t *first, *count, *divisor, *same;
@@ -29,7 +30,8 @@ typedef struct {
   int64_t first[3], end[3];
 } rm_pool_window;
 
-/* The arguments of a public function. sx, sy, si: the strides of the arrays in bytes, by batch, channel and the axes of the pool. */
+/* The arguments of a public function. sx, sy, si: the strides of the arrays in bytes, by batch, channel and the axes of the
+ * pool. */
 typedef struct {
   int format, average, backward, include_pad;
   int64_t divisor;
@@ -43,7 +45,8 @@ typedef struct {
 /* Their status; *f but for the tables of its axes. f->images is 0 where there is nothing to do. */
 rm_status rm_pool_check(rm_pool_problem *f, const rm_pool_call *call);
 
-/* The tables of the axes: their room in numbers, their addresses, and (rm_pool_set_entry) entry r of axis k, for r from 0 to rm_pool_entries - 1. */
+/* The tables of the axes: their room in numbers, their addresses, and (rm_pool_set_entry) entry r of axis k, for r from 0 to
+ * rm_pool_entries - 1. */
 static inline int64_t rm_pool_entries(const rm_pool_problem *f, int k) {
   const int64_t in = f->windows.in[k], out = f->windows.out[k];
   return in > out ? in : out;
@@ -88,9 +91,9 @@ RM_FN void rm_pool_output(const rm_pool_problem *f, int k, int64_t r, int64_t *f
   *divisor = f->include_pad ? rm_pool_max(rm_pool_min(kernel, in + p->padding[k] - start), 0) : *count;
 }
 
-/* The outputs whose windows element r of x is in: contiguous, since the bounds of windows do not decrease. Output o has it when
- * o stride - padding <= r < o stride - padding + kernel; of adaptive ones, when o in/out < r + 1 and (o + 1) in/out > r, which is a window
- * of as many outputs over as many elements. */
+/* The outputs whose windows element r of x is in: contiguous, since the bounds of windows do not decrease. Output o has it
+ * when o stride - padding <= r < o stride - padding + kernel; of adaptive ones, when o in/out < r + 1 and (o + 1) in/out > r,
+ * which is a window of as many outputs over as many elements. */
 RM_FN void rm_pool_meeting(const rm_pool_problem *f, int k, int64_t r, int64_t *first, int64_t *count) {
   const rm_pool *p = &f->windows;
   int64_t end;

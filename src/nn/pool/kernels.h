@@ -1,5 +1,5 @@
-/* The loops of pooling, compiled once per ISA: they add one more row to windows, element by element, in binary64. Buffers have room for whole groups
- * of RM_ROW_PAD numbers. */
+/* The loops of pooling, compiled once per ISA: they add one more row to windows, element by element, in binary64. Buffers
+ * have room for whole groups of RM_ROW_PAD numbers. */
 #pragma once
 
 #include <stdint.h>

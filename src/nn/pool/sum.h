@@ -1,11 +1,11 @@
 /* Averages of windows: the fast phase, and double-double. It is also device code.
  *
- * A sum by two-sums: sum + low is off by the roundings of low alone, of which there are at most 2 (terms + 2), each at most u times the sum
- * z of the magnitudes of what two-sums have left over: 1.1 (terms + 2) 2^-52 z covers that and the rounding of z, in whatever order rows
- * and elements of a window were joined. z = 0 says that sum is exact. A bound of 0 says so too, so one that is not is kept from underflow
- * by 2^-1073: z may be as small as the smallest number.
- * Then q = RN(sum/D) and the format's number nearest to q is that nearest to sum/D, unless q is a midpoint of the format and not the
- * exact quotient: rounding to binary64 is monotone, and a midpoint is a number there. */
+ * A sum by two-sums: sum + low is off by the roundings of low alone, of which there are at most 2 (terms + 2), each at most u
+ * times the sum z of the magnitudes of what two-sums have left over: 1.1 (terms + 2) 2^-52 z covers that and the rounding of
+ * z, in whatever order rows and elements of a window were joined. z = 0 says that sum is exact. A bound of 0 says so too, so
+ * one that is not is kept from underflow by 2^-1073: z may be as small as the smallest number.
+ * Then q = RN(sum/D) and the format's number nearest to q is that nearest to sum/D, unless q is a midpoint of the format and
+ * not the exact quotient: rounding to binary64 is monotone, and a midpoint is a number there. */
 #pragma once
 
 #include "../../../crlibm/enclosure/dd_ball.h"

@@ -1,11 +1,13 @@
-/* The accurate phase of composite operators evaluates a value in double-double, then in balls of growing precision, until one rounds.
+/* The accurate phase of composite operators evaluates a value in double-double, then in balls of growing precision, until one
+ * rounds.
  *
- * Formulas divide once, at their end, and their dividends are exact where they are rational: so a value that is a boundary of rounding is exact in
- * a ball that holds it, and rounds at once. Enough limbs tell any other value from a boundary, but how many are enough is not known for transcendental
- * values and for sums of roots. Where RM_BALL_LIMBS do not suffice the result is undecided, which no operator may ignore: the result is NaN,
- * state->failure says so, and rm_each_row returns RM_ERR_UNDECIDED. Where an operator knows that its values are boundaries or at least 2^separation
- * from every one, an interval that is narrower and holds a boundary is that boundary (ball_round.h), at the first precision that gives one.
- * In sums whose irrational parts may cancel, operators search for exact cancellations (cancel.h, row_cancel.h with logarithms.h,
+ * Formulas divide once, at their end, and their dividends are exact where they are rational: so a value that is a boundary of
+ * rounding is exact in a ball that holds it, and rounds at once. Enough limbs tell any other value from a boundary, but how
+ * many are enough is not known for transcendental values and for sums of roots. Where RM_BALL_LIMBS do not suffice the result
+ * is undecided, which no operator may ignore: the result is NaN, state->failure says so, and rm_each_row returns
+ * RM_ERR_UNDECIDED. Where an operator knows that its values are boundaries or at least 2^separation from every one, an
+ * interval that is narrower and holds a boundary is that boundary (ball_round.h), at the first precision that gives one. In
+ * sums whose irrational parts may cancel, operators search for exact cancellations (cancel.h, row_cancel.h with logarithms.h,
  * norm/weight_classes.h). */
 #pragma once
 
@@ -27,7 +29,8 @@ typedef void rm_ball_value_fn(rm_ball *value, void *row, int64_t i, int limbs);
 #define RM_DECIDE
 #endif
 
-/* These return the rounded value as bits of the format, NaN where it is undecided, and count the phase. A device may defer the row (rm_row_defer). */
+/* These return the rounded value as bits of the format, NaN where it is undecided, and count the phase. A device may defer
+ * the row (rm_row_defer). */
 RM_DECIDE uint64_t rm_decide(rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, void *row, int64_t i, int format,
                              rm_row_state *state);
 RM_DECIDE uint64_t rm_decide_separated(rm_dd_ball_value_fn *dd_ball, rm_ball_value_fn *ball, void *row, int64_t i,

@@ -4,13 +4,14 @@
 #include "decide.h"
 
 #define RM_EXP_TAIL (-8192.0)
-/* A sum leaves out small terms: 2^40 terms below e^RM_EXP_LEFT_OUT are less than 2^-144 of e^RM_EXP_TAIL, so that a sum with a term of that size has
- * a known sign. */
+/* A sum leaves out small terms: 2^40 terms below e^RM_EXP_LEFT_OUT are less than 2^-144 of e^RM_EXP_TAIL, so that a sum with
+ * a term of that size has a known sign. */
 #define RM_EXP_LEFT_OUT (-8320.0)
 #define RM_EXP_LEFT_OUT_BITS (-12003) /* e^-8320 < 2^-12003 */
 
-/* A row x with its maximum m, which x[at] is the first element to attain. only_tail: every other element is -infinity (-1), or
- * below m + RM_EXP_TAIL and some are finite (1); then no formula needs their sum. sum_* holds what the formula has found for this row at limbs_*. */
+/* A row x with its maximum m, which x[at] is the first element to attain. only_tail: every other element is -infinity (-1),
+ * or below m + RM_EXP_TAIL and some are finite (1); then no formula needs their sum. sum_* holds what the formula has found
+ * for this row at limbs_*. */
 typedef struct {
   int64_t n, at;
   const double *x;
@@ -24,5 +25,6 @@ typedef struct {
 /* Sets *r for a row whose maximum m is finite. */
 RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m);
 
-/* Whether x_i - m less 2^*k rounds like x_i - m less the logarithm of 1 + the sum of the others, which then need not be evaluated. */
+/* Whether x_i - m less 2^*k rounds like x_i - m less the logarithm of 1 + the sum of the others, which then need not be
+ * evaluated. */
 RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k);

@@ -34,9 +34,10 @@ RM_FN int rm_lowest_bit(double x) {
   return e + rm_ctz64(m);
 }
 
-/* L = log(1 + sum) is more than 0 and less than n e^(second - m). d = x_i - m and all boundaries of rounding near d, of any format, are multiples
- * of 2^g: those of binary64 are multiples of 2^-54 of d's power of two, and of half of that below it; a difference whose rounding is d has a power of
- * two at least half of d's. So there is none between d and d - 2^g, and all L in that interval round alike: as 2^(g - 2) does. */
+/* L = log(1 + sum) is more than 0 and less than n e^(second - m). d = x_i - m and all boundaries of rounding near d, of any
+ * format, are multiples of 2^g: those of binary64 are multiples of 2^-54 of d's power of two, and of half of that below it; a
+ * difference whose rounding is d has a power of two at least half of d's. So there is none between d and d - 2^g, and all L
+ * in that interval round alike: as 2^(g - 2) does. */
 RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k) {
   const double d = r->x[i] - r->m, gap = r->second - r->m;
   int g, e;

@@ -1,7 +1,7 @@
 /* The table of the functions that src/nn compiles once per ISA.
  *
- * Composite operators work on rows of binary64: they load a row from its format and strides, exactly, evaluate it, and round the
- * results with Ziv's rounding test. Buffers of rows have room for whole groups of RM_ROW_PAD numbers. */
+ * Composite operators work on rows of binary64: they load a row from its format and strides, exactly, evaluate it, and round
+ * the results with Ziv's rounding test. Buffers of rows have room for whole groups of RM_ROW_PAD numbers. */
 #pragma once
 
 #include <stddef.h>
@@ -34,8 +34,8 @@ typedef enum {
   RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
-/* Results are stored next to each other in format fmt (below binary64). The indices of those that the bounds do not decide, or
- * that are not finite, go to undecided. */
+/* Results are stored next to each other in format fmt (below binary64). The indices of those that the bounds do not decide,
+ * or that are not finite, go to undecided. */
 typedef struct {
   int64_t n;
   const double *u, *v, *w, *b;
@@ -57,8 +57,8 @@ struct rm_nn_kernels {
   /* e[i] = exp(x[i] - shift) within RM_ROW_EXP_ERR, 0 where x[i] - shift < RM_ROW_EXP_MIN; x[i] - shift < 170. Returns
    * their sum, within RM_ROW_SUM_ERR of the sum of the exact exponentials that are not 0 here. x is padded by -infinity. */
   double (*exponentials)(int64_t n, const double *x, double shift, double *e);
-  /* s: the sum of x - shift, q: that of its squares; x is padded by shift. Each within RM_ROW_MOMENT_ERR of the sum of its terms'
-   * magnitudes. */
+  /* s: the sum of x - shift, q: that of its squares; x is padded by shift. Each within RM_ROW_MOMENT_ERR of the sum of its
+   * terms' magnitudes. */
   void (*moments)(int64_t n, const double *x, double shift, double *s, double *q);
   /* h = g w for g, w of a format below binary64, exactly; sums of h, h^2 and h (x - shift), as above. w may be padded by
    * anything finite, g and x by numbers that make terms of 0. */

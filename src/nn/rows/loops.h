@@ -3,7 +3,8 @@
 
 #include "step.h"
 
-/* Rows are often a page long, and a hardware prefetcher stops at the end of a page: the loop prefetches the same place of the next page. */
+/* Rows are often a page long, and a hardware prefetcher stops at the end of a page: the loop prefetches the same place of the
+ * next page. */
 enum { RM_ROW_AHEAD = 4096, RM_ROW_LINE = 64 };
 #if RM_DEVICE
 #define RM_ROW_PREFETCH(p) ((void)(p))

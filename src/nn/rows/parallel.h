@@ -1,4 +1,5 @@
-/* Threads over the rows of composite operators: each row is independent of the others, and each thread has a workspace of its own. */
+/* Threads over the rows of composite operators: each row is independent of the others, and each thread has a workspace of its
+ * own. */
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +15,8 @@ RM_FN rm_status rm_row_status(int failure) {
   return failure & RM_ROW_NO_MEMORY ? RM_ERR_MEMORY : failure ? RM_ERR_UNDECIDED : RM_OK;
 }
 
-/* The workspace of a thread. work: `buffers` rows of room for n numbers; undecided: the indices of a row's undecided results. */
+/* The workspace of a thread. work: `buffers` rows of room for n numbers; undecided: the indices of a row's undecided
+ * results. */
 typedef struct {
 #if !RM_DEVICE
   const struct rm_nn_kernels *k;
@@ -28,11 +30,12 @@ typedef struct {
   int loaded; /* what is the same for all rows is in its buffers; 0 at first */
   int deferred; /* on a device: the row is left to another kernel */
   int failure; /* RM_ROW_ bits: why a result is missing */
-  int limbs; /* the precision at which balls begin, where results share a sum that costs more than they do: that of the last of them; else 0 */
+  int limbs; /* the precision at which balls begin, where results share a sum that costs more than they do: that of the last
+                of them; else 0 */
 } rm_row_state;
 
-/* RM_ROW(state, f): the function f of kernels.h. On a device it is the one that src/cuda/rows_fast.h or rows_accurate.h defines, whichever the file of the
- * operator includes. */
+/* RM_ROW(state, f): the function f of kernels.h. On a device it is the one that src/cuda/rows_fast.h or rows_accurate.h
+ * defines, whichever the file of the operator includes. */
 #if RM_DEVICE
 #define RM_ROW(state, f) RM_CAT(rm_rows_, f)
 #define RM_ROW_FIRST rm_rows_first
@@ -56,8 +59,8 @@ RM_ROW_FN double *rm_row_buffer(const rm_row_state *s, int i) { return s->work +
 
 typedef void rm_row_fn(const void *operation, int64_t row, rm_row_state *state);
 
-/* Applies f to every row, each of n elements. Returns RM_ERR_MEMORY, with nothing written, where there is no workspace, else rm_row_status of all rows.
- * Sets the floating-point environment, and adds flags and counts. */
+/* Applies f to every row, each of n elements. Returns RM_ERR_MEMORY, with nothing written, where there is no workspace, else
+ * rm_row_status of all rows. Sets the floating-point environment, and adds flags and counts. */
 rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const void *operation);
 
 /* Rows of elements: row and stride are the bytes between rows and between the elements of one. */
@@ -76,8 +79,9 @@ static inline rm_row_array rm_single_row(const void *base, ptrdiff_t stride) { r
 
 RM_ROW_FN char *rm_row_at(const rm_row_array *a, int64_t row) { return a->base + row * a->row; }
 
-/* Where to store the results of a row next to each other, and the copy of n of them, from the result `from` on, into the output where they are
- * elsewhere. On a device they always are, so that a deferred row (rm_row_defer, called before anything that takes long or is rare) stays as it was. */
+/* Where to store the results of a row next to each other, and the copy of n of them, from the result `from` on, into the
+ * output where they are elsewhere. On a device they always are, so that a deferred row (rm_row_defer, called before anything
+ * that takes long or is rare) stays as it was. */
 #if RM_DEVICE
 RM_FN char *rm_row_out(const rm_row_state *s, const rm_row_array *out, int64_t row, int size) {
   (void)out, (void)row, (void)size;
@@ -97,6 +101,6 @@ static inline int rm_row_defer(rm_row_state *s) {
 }
 #endif
 
-/* Whether out may be written row by row while x is read likewise: they are one array, or share no byte, and no two elements of out share
- * one. */
+/* Whether out may be written row by row while x is read likewise: they are one array, or share no byte, and no two elements
+ * of out share one. */
 int rm_rows_are_apart(rm_row_array out, int64_t rows, int64_t n, int size, rm_row_array x, int64_t n_x);

@@ -1,12 +1,13 @@
-/* The vector operations of the loops over rows of binary64 (rows/loops.h, src/cuda/row_loops.h), and the proofs of their accuracy, which kernels.h
- * states. It is also device code.
+/* The vector operations of the loops over rows of binary64 (rows/loops.h, src/cuda/row_loops.h), and the proofs of their
+ * accuracy, which kernels.h states. It is also device code.
  *
- * Exponentials: rm_exp_sixteenths with |c x| <= 2^12, twice its domain. Its error budget (crlibm/exp/exp_b64.h) with the two terms
- * that grow with |c x| doubled is 2^-46.66 + 2^-46.52 + 2^-46.62 + 2^-51 < 2^-44.9; x - shift, below 2^8 in magnitude, is
- * rounded by at most 2^-46: together below RM_ROW_EXP_ERR.
- * Sums: a block of RM_ROW_CHAIN vectors for each of four accumulators, two joining additions, then blocks by two-sums: a relative
- * (32 + 2) 2^-53 (1 + 2^-40) and, of the compensated sum, less than 2^-80 for n below 2^40. For exponentials 2^-44 + 2^-47.9 <
- * RM_ROW_SUM_ERR; for moments, where x - shift and products round by at most 5 2^-53 more, (34 + 5) 2^-53 (1 + 2^-30) < RM_ROW_MOMENT_ERR. */
+ * Exponentials: rm_exp_sixteenths with |c x| <= 2^12, twice its domain. Its error budget (crlibm/exp/exp_b64.h) with the two
+ * terms that grow with |c x| doubled is 2^-46.66 + 2^-46.52 + 2^-46.62 + 2^-51 < 2^-44.9; x - shift, below 2^8 in magnitude,
+ * is rounded by at most 2^-46: together below RM_ROW_EXP_ERR.
+ * Sums: a block of RM_ROW_CHAIN vectors for each of four accumulators, two joining additions, then blocks by two-sums: a
+ * relative (32 + 2) 2^-53 (1 + 2^-40) and, of the compensated sum, less than 2^-80 for n below 2^40. For exponentials 2^-44 +
+ * 2^-47.9 < RM_ROW_SUM_ERR; for moments, where x - shift and products round by at most 5 2^-53 more, (34 + 5) 2^-53 (1 +
+ * 2^-30) < RM_ROW_MOMENT_ERR. */
 #pragma once
 
 #include "../../../crlibm/exp/exp_b64.h"
@@ -50,17 +51,19 @@ RM_FN void rm_row_column(vf64 g, vf64 x, vf64 c, vf64 a, vf64 rel, vf64 err, vf6
   *bound = vf64_mad(vf64_abs(t), rel, vf64_mad(vf64_abs(g), err, *bound));
 }
 
-/* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for Ziv's rounding test. u is 2^-53.
+/* The value of an operation at i and a bound of its error, which includes 2^-52 of the value for Ziv's rounding test. u is
+ * 2^-53.
  *   SCALED    rel of the value: that of u, of a, one rounding, and 2^-52; err: what u a may be where u counts as 0
  *   SHIFTED   err: that of a. u - c and the value are rounded, each within u of it: 2^-51 of each covers this and the test
  *   WEIGHTED  err: that of a. u - a and the product are rounded: |v| (|u - a| 2^-50 + err)
- *   LESS_EXP  rel of e^v a; 2^-51 of the value. e^-inf is nothing. Nothing is known of v that is NaN or above RM_ROW_EXP_MAX. Below
- *             RM_ROW_EXP_MIN 2^-245 stands for e^v, within slope of it, while e^v a may be anything from 0 to 2^-245 a. With slope < 1 the
- *             sign is known, and values nearer to u than the interval, whose ends are t (1 - slope) >= t 2^-18 and t (1 + slope) below it, round
- *             as both ends do where these agree: a rounding interval beside that of u is less than 2^-7 of its distance from 0 wide, too
- *             short for both, unless both round to 0 or to u
+ *   LESS_EXP  rel of e^v a; 2^-51 of the value. e^-inf is nothing. Nothing is known of v that is NaN or above RM_ROW_EXP_MAX.
+ *             Below RM_ROW_EXP_MIN 2^-245 stands for e^v, within slope of it, while e^v a may be anything from 0 to 2^-245 a.
+ *             With slope < 1 the sign is known, and values nearer to u than the interval, whose ends are t (1 - slope) >= t
+ *             2^-18 and t (1 + slope) below it, round as both ends do where these agree: a rounding interval beside that of u
+ *             is less than 2^-7 of its distance from 0 wide, too short for both, unless both round to 0 or to u
  *   DIFFERENCE |u a| rel + |v| slope + err: each includes d, the roundings, and 2^-52 of the value
- *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the roundings
+ *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the
+ *             roundings
  *   CENTERED  |u - c| rel + |v - d| slope + err: each includes a, the roundings, and 2^-52 of the value */
 RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *err) {
   const vf64 u = vf64_load(s->u + i), a = vf64_set1(s->a);
@@ -136,15 +139,16 @@ RM_FN void rm_row_put(vf64 y, const int fmt, void *out, int64_t i, int64_t n) {
   if (i + RM_LANES > n) __builtin_memcpy(at, tail, (size_t)(n - i) * (size_t)rm_size_of(fmt));
 }
 
-/* The value at i, within err, and the lanes in which its rounding is undecided or not finite. An exact zero is +0. A value whose sign the
- * bound does not determine is undecided even where both roundings are zeros. */
+/* The value at i, within err, and the lanes in which its rounding is undecided or not finite. An exact zero is +0. A value
+ * whose sign the bound does not determine is undecided even where both roundings are zeros. */
 RM_FN vm64 rm_row_test(const int op, const int fmt, const rm_row_store *s, int64_t i, vf64 *y, vf64 *err) {
   *y = vf64_add(rm_row_value(op, s, i, err), vf64_set1(0.0));
   *err = vf64_mul(*err, vf64_set1(RM_BOUND(1.0)));
   return vm64_or(vm64_or(vf64_undecided_within(*y, *err, fmt), vf64_overflows(*y, fmt)), vf64_lt(vf64_abs(*y), *err));
 }
 
-/* The vector test leaves about 2^-10 of all numbers undecided in a 16-bit format (simd/undecided.h). This one uses the bound as it is. */
+/* The vector test leaves about 2^-10 of all numbers undecided in a 16-bit format (simd/undecided.h). This one uses the bound
+ * as it is. */
 RM_COLD int rm_row_decide(double y, double err, int fmt, uint64_t *bits) {
   uint32_t flags = 0;
   int undecided;

@@ -1,5 +1,6 @@
-/* The public sums of weighted elements at given places. They add a part of a row of results term by term. The results of a part belong to several
- * places of a line, whose elements are gathered first, or to one place, whose elements are neighbours. */
+/* The public sums of weighted elements at given places. They add a part of a row of results term by term. The results of a
+ * part belong to several places of a line, whose elements are gathered first, or to one place, whose elements are
+ * neighbours. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 #include "../rows/parallel.h"
 #include "kernels.h"
 
-/* Results of a part; terms that are added together. Buffers: their elements, their weights, and three numbers of each result. */
+/* Results of a part; terms that are added together. Buffers: their elements, their weights, and three numbers of each
+ * result. */
 enum { PART = 256, TOGETHER = 8, BUFFERS = 2 * TOGETHER + 3 };
 enum { FORMAT_X = 1, FORMAT, GATHER, X, STRIDES, Y };
 
@@ -59,8 +61,8 @@ static terms terms_of(const part *p, int64_t line, int64_t i) {
                  g->first ? 1 : g->points, g->first ? g->first[point + 1] - g->first[point] : g->taps};
 }
 
-/* Of one result that the vectors leave: what is not finite decides by itself, where numbers below binary64 have moderate weights and so finite sums;
- * else the sum in two parts, whose bound is that of kernels.h; else the accumulator. */
+/* Of one result that the vectors leave: what is not finite decides by itself, where numbers below binary64 have moderate
+ * weights and so finite sums; else the sum in two parts, whose bound is that of kernels.h; else the accumulator. */
 static uint64_t resolve(const part *p, int64_t i, rm_row_state *state) {
   const problem *f = p->f;
   const terms t = p->lines > 1 ? terms_of(p, i / p->width, i % p->width) : terms_of(p, 0, i);
@@ -173,8 +175,8 @@ static void sum_part(const void *operation, int64_t row, rm_row_state *state) {
   state->tiers.fast += n - left;
 }
 
-/* The terms of all lists are read once: indices in the range, weights that are 0 or moderate, so that products of these and of numbers below binary64 are
- * 0 or between 2^-649 and 2^628. */
+/* The terms of all lists are read once: indices in the range, weights that are 0 or moderate, so that products of these and
+ * of numbers below binary64 are 0 or between 2^-649 and 2^628. */
 static rm_status check_terms(problem *f, int64_t lists) {
   const rm_gather *g = &f->g;
   for (int64_t i = 0; i < lists * f->terms; i++)

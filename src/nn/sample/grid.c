@@ -1,5 +1,5 @@
-/* Computes the places of a grid in an image, and the weights of the elements around them, in binary64. Each step rounds, and the order of the steps is part
- * of the definition. */
+/* Computes the places of a grid in an image, and the weights of the elements around them, in binary64. Each step rounds, and
+ * the order of the steps is part of the definition. */
 #include "../../../include/repmath/sampling.h"
 #include "../../common/elements.h"
 #include "../../runtime/env.h"

@@ -27,7 +27,8 @@ static void weigh(int64_t n, int terms, const double *const *w, int each, const 
   else weigh_as(0, n, terms, w, x, sum, low, z);
 }
 
-/* sum + low is rounded, and divided, each within u = 2^-53 of the result, and the test takes 2^-52 of it: 2^-51 of either covers that. */
+/* sum + low is rounded, and divided, each within u = 2^-53 of the result, and the test takes 2^-52 of it: 2^-51 of either
+ * covers that. */
 static void finish(int64_t n, double bound, double divisor, double slack, double *sum, const double *low, double *z) {
   const vf64 zero = vf64_set1(0.0), by = vf64_set1(divisor), inverse = vf64_set1(1.0 / divisor);
   for (int64_t i = 0; i < n; i += RM_LANES) {

@@ -19,6 +19,7 @@ typedef struct {
   rm_row_array g, y, dx;
 } rm_softmax_gradient_problem;
 
-/* The status of the arguments (include/repmath/nn.h), which the public function has put into *p; p->rows becomes 0 where nothing is to be done. */
+/* The status of the arguments (include/repmath/nn.h), which the public function has put into *p; p->rows becomes 0 where
+ * nothing is to be done. */
 rm_status rm_softmax_check(rm_softmax_problem *p);
 rm_status rm_softmax_gradient_check(rm_softmax_gradient_problem *p);

@@ -1,16 +1,17 @@
 /* A row of softmax, log_softmax, logsumexp or of a gradient, on the host and on a device.
  *
  * With m the maximum of a row and S' the sum of e^(x_k - m) over the others, the sum of all exponentials is e^m (1 + S'):
- *   softmax      e^(x_i - m) / (1 + S')       one rounding less than RM_ROW_EXP_ERR and RM_ROW_SUM_ERR: 2.125 2^-44 + 3 2^-53 and the
- *                                             test's 2^-52 are below 2.25 2^-44. What exponentials() replaces by 0 rounds to +0, and is
- *                                             below n 2^-245 of the sum.
+ *   softmax      e^(x_i - m) / (1 + S')       one rounding less than RM_ROW_EXP_ERR and RM_ROW_SUM_ERR: 2.125 2^-44 + 3 2^-53
+ *                                             and the test's 2^-52 are below 2.25 2^-44. What exponentials() replaces by 0
+ *                                             rounds to +0, and is below n 2^-245 of the sum.
  *   log_softmax  (x_i - m) - log(1 + S')      two numbers <= 0: no cancellation, also where S' is tiny
  *   logsumexp    m + log(1 + S')
- * log1p(S') is off by its own 2^-41 (crlibm/log1p), by RM_ROW_SUM_ERR of S' (log1p does not enlarge a relative error), and by n 2^-245
- * for the terms replaced by 0: below 1.25 2^-41 of it and n 2^-244.
+ * log1p(S') is off by its own 2^-41 (crlibm/log1p), by RM_ROW_SUM_ERR of S' (log1p does not enlarge a relative error), and by
+ * n 2^-245 for the terms replaced by 0: below 1.25 2^-41 of it and n 2^-244.
  *
- * Values are irrational (Lindemann, Weierstrass) but where all x_k are equal up to terms that are 0, when softmax is 1/n, not a midpoint;
- * where there is one finite element; and in softmax_backward, which is rational: balls hold it exactly up to 2^32768. */
+ * Values are irrational (Lindemann, Weierstrass) but where all x_k are equal up to terms that are 0, when softmax is 1/n, not
+ * a midpoint; where there is one finite element; and in softmax_backward, which is rational: balls hold it exactly up to
+ * 2^32768. */
 #pragma once
 
 #include "../../../crlibm/fp/exact.h"
@@ -47,7 +48,8 @@ RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_ex
   if (f->kind == RM_LOG_SOFTMAX) {
     if (!rm_is_finite(d)) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
     double rest;
-    int k; /* the logarithm is positive; where the others are a tail it is below 2^-11000, and boundaries of rounding are not so near to each other */
+    int k; /* the logarithm is positive; where the others are a tail it is below 2^-11000, which is less than the distance
+              between two boundaries of rounding */
     if (rm_two_sum(r->x[i], -r->m, &rest) == d && rest == 0.0 &&
         ((d != 0.0 && r->only_tail > 0) || rm_exp_row_is_negligible(r, i, &k))) { /* just below d */
       state->tiers.fast++;
@@ -76,9 +78,10 @@ RM_STATIC uint64_t rm_softmax_special(const rm_softmax_problem *f, const char *x
   return rm_invalid(f->format, flags);
 }
 
-/* Sets the logarithm in *s where the sum over the others, whose maximum x lacks, counted as 0. It is 0 where all are -infinity; otherwise it is more
- * than 0 and less than n 2^-245, which represents it, so that its sign is known. A value nearer to x_i - m than the bound permits rounds alike: it is
- * -0 where x_i = m, and elsewhere x_i - m is at least 2^-149, of which the bound has 2^-51 (n is below 2^40). */
+/* Sets the logarithm in *s where the sum over the others, whose maximum x lacks, counted as 0. It is 0 where all are
+ * -infinity; otherwise it is more than 0 and less than n 2^-245, which represents it, so that its sign is known. A value
+ * nearer to x_i - m than the bound permits rounds alike: it is -0 where x_i = m, and elsewhere x_i - m is at least 2^-149, of
+ * which the bound has 2^-51 (n is below 2^40). */
 RM_STATIC void rm_softmax_negligible_sum(rm_row_store *s, const rm_row_state *state, int64_t n, const double *x) {
   if (RM_ROW(state, max)(n, x) == -rm_dd_ball_infinity()) {
     s->err = 0.0;
@@ -172,11 +175,12 @@ RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_proble
 }
 
 #if !RM_DEVICE
-/* Stores the results of softmax_backward that the compensated sum hi + lo decides, where the plain one left some undecided: where g_i is near to the
- * sum, as in rows of which one y_i is nearly 1, or with equal g. Returns the number of the others. In (g_i - hi) - lo the first difference is exact
- * where g_i is within a factor of 2 of hi; elsewhere it is above |hi|/2, and lo at most 2^-52 of it: so this is off by 2^-52 of itself and what the sum is
- * off by. That, two more roundings and the test are below RM_ROW_WEIGHTED's 2^-50 of the difference. Nothing underflows: the difference is 0 or
- * at least 2^-298, and so is the sum of magnitudes, of which an error bound that is not 0 has 2^-106. */
+/* Stores the results of softmax_backward that the compensated sum hi + lo decides, where the plain one left some undecided:
+ * where g_i is near to the sum, as in rows of which one y_i is nearly 1, or with equal g. Returns the number of the others.
+ * In (g_i - hi) - lo the first difference is exact where g_i is within a factor of 2 of hi; elsewhere it is above |hi|/2, and
+ * lo at most 2^-52 of it: so this is off by 2^-52 of itself and what the sum is off by. That, two more roundings and the test
+ * are below RM_ROW_WEIGHTED's 2^-50 of the difference. Nothing underflows: the difference is 0 or at least 2^-298, and so is
+ * the sum of magnitudes, of which an error bound that is not 0 has 2^-106. */
 static int64_t rm_softmax_by_compensated_sum(const rm_row_state *state, rm_gradient_row *r, rm_row_store *s,
                                              int64_t undecided) {
   double *difference = rm_row_buffer(state, 3);
@@ -212,7 +216,8 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     err += __builtin_fabs(low);
     s.err = err;
     if (f->of_log) {
-      /* e^y and its product are off by 2^-43, the sum relatively by err/sum. Where that is not small, no result is decided. */
+      /* e^y and its product are off by 2^-43, the sum relatively by err/sum. Where that is not small, no result is
+       * decided. */
       s.rel = RM_ROW_EXP_ERR + 0x1p-50 +
               (sum != 0.0  ? 1.01 * err / __builtin_fabs(sum)
                : err > 0.0 ? rm_dd_ball_infinity()
