@@ -18,9 +18,9 @@ RM_FN vf64 rm_digamma_eval(vf64 x, vf64 *err) {
   return y;
 }
 
-/* In f32 and the 16-bit formats the evaluation of a larger domain, or the reflected one, decides most of the others; not NaN and
- * infinities, and not 0, where the error is infinite too. Where r = 0, or the argument is too large to have a fraction, it is
- * invalid. */
+/* In f32 and the 16-bit formats the evaluation of a larger domain, or the reflected one, decides most of the others; not NaN
+ * and infinities, and not 0, where the error is infinite too. Where r = 0, or the argument is too large to have a fraction,
+ * it is invalid. */
 RM_NOINLINE vm64 rm_digamma_decided_any(vf64 x, int format, vf64 *y) {
   const vf64 a = vf64_abs(x);
   const vm64 reflected = vf64_lt(x, vf64_set1(-0.5));

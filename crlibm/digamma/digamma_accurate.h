@@ -16,8 +16,8 @@ RM_COLD uint64_t rm_digamma_accurate(double x, int format, int mode, uint32_t *f
     if (part == 0.0) return rm_invalid(format, flags);
   }
   if (x > -0x1p-130 && x < 0x1p-130) {
-    /* digamma x = -1/x - gamma + ..., nearer to -1/x than 2^-129 of it; a power of two is not rounded by itself. Others are at
-     * least 2^-107 of themselves from boundaries of rounding. */
+    /* digamma x = -1/x - gamma + ..., nearer to -1/x than 2^-129 of it; a power of two is not rounded by itself. Others are
+     * at least 2^-107 of themselves from boundaries of rounding. */
     int e;
     if (rm_decompose(x, &e) == UINT64_C(1) << 52)
       return rm_round_beside_scaled(x > 0.0 ? -1.0 : 1.0, -e - 52, x > 0.0 ? 1 : -1, format, mode, flags);

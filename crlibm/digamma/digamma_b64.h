@@ -1,7 +1,8 @@
 /* digamma for f32 and the 16-bit formats, evaluated in binary64.
  *
- * x <= 8.5: with t and m of lgamma_b64.h, D(t) = digamma(2 + t), a polynomial, and digamma x is D(t) + 1/(x - 1) + ... + 1/(x - m
- * + 2) for m >= 3, D - 1/x for m = 1, D - 1/x - 1/(1 + x) for m = 0. The sum of reciprocals is a quotient q/p. Beyond: log x -
+ * x <= 8.5: with t and m of lgamma_b64.h, D(t) = digamma(2 + t), a polynomial, and digamma x is D(t) + 1/(x - 1) + ... + 1/(x
+ * - m + 2) for m >= 3, D - 1/x for m = 1, D - 1/x - 1/(1 + x) for m = 0. The sum of reciprocals is a quotient q/p. Beyond:
+ *   log x -
  * 1/(2x) - S(1/x^2)/x^2, the asymptotic series with 8 terms; the first left out is below 2^-50.
  *
  * digamma has a zero at 1.46, so that the error is absolute, u = 2^-53:
@@ -54,8 +55,8 @@ RM_FN vf64 rm_gamma_turned(vf64 r) {
   return rm_gamma_polynomial(rm_gamma_cosine64, RM_GAMMA_TURN_DEGREE, vf64_mad(r, r, vf64_set1(-0.125)));
 }
 
-/* For a > 1/2 that is no integer: digamma -a = digamma a + 1/a + cos(pi r)/(r S), r = a - the nearest integer, within *err: the
- * cosine is 2^-52 off, S and the products 2^-50 relatively, the quotients 2^-51.9: 2^-49 (1 + 1/|r|) and 2^-49/a. */
+/* For a > 1/2 that is no integer: digamma -a = digamma a + 1/a + cos(pi r)/(r S), r = a - the nearest integer, within *err:
+ * the cosine is 2^-52 off, S and the products 2^-50 relatively, the quotients 2^-51.9: 2^-49 (1 + 1/|r|) and 2^-49/a. */
 RM_FN vf64 rm_digamma_of_negative(vf64 a, vf64 *err) {
   const vf64 one = vf64_set1(1.0);
   vf64 sine, more, s;

@@ -1,5 +1,5 @@
-/* digamma in double-double numbers with a bound of their error (enclosure/dd_ball.h), for the accurate phase of every format: the
- * steps of digamma_b64.h, with the asymptotic series from 12.5 on. What is added to the numbers' own bounds is derived in
+/* digamma in double-double numbers with a bound of their error (enclosure/dd_ball.h), for the accurate phase of every format:
+ * the steps of digamma_b64.h, with the asymptotic series from 12.5 on. What is added to the numbers' own bounds is derived in
  * lgamma_dd.h. */
 #pragma once
 
@@ -53,7 +53,8 @@ RM_COLD void rm_digamma_dd_ball(rm_dd_ball *r, double x) {
   for (int j = 1; j <= m - 2; j++) rm_digamma_add_inverse(r, 1.0, x - (double)j); /* exact, as x >= 2.5 */
 }
 
-/* digamma x for x <= -1/2 that is no integer: digamma a + 1/a + cos(pi part)/(part S), a = -x, part = a - the nearest integer. */
+/* digamma x for x <= -1/2 that is no integer: digamma a + 1/a + cos(pi part)/(part S), a = -x, part = a - the nearest
+ * integer. */
 RM_COLD void rm_digamma_reflected_dd_ball(rm_dd_ball *r, double x) {
   const double a = -x, part = rm_gamma_fraction(a);
   rm_dd_ball sine, cosine, t;

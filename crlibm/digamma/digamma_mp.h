@@ -1,17 +1,17 @@
 /* digamma in multiprecision fixed point (fp/mp.h), up to RM_GAMMA_MP_MAX limbs, by the parts of lgamma_mp.h.
  *
  * No theorem is known that keeps its values at rational numbers off the boundaries of rounding: at integers they are rational
- * numbers less Euler's constant, of which not even irrationality is known. Should a value be undecided with 512 bits, the result
- * is the lower end of its interval, rounded. */
+ * numbers less Euler's constant, of which not even irrationality is known. Should a value be undecided with 512 bits, the
+ * result is the lower end of its interval, rounded. */
 #pragma once
 
 #include "../lgamma/lgamma_mp.h"
 
 /* plus - minus = digamma x + 1/x for |x| < 1/2, digamma x for x >= 1/2, within *err units; finite x > -1/2.
  *
- * digamma x = log y - 1/(2y) - the series - the sum of 1/(x + j), j from 0 or 1. log y is as rm_log_mp_of has it; 1/(2y) = u 2^-8
- * a unit; the series 54 (n + 4) for either sign; a reciprocal, x + j >= 1/2 a unit off, 4 for that and a unit for the quotient of
- * 1/4, times 4: 8. */
+ * digamma x = log y - 1/(2y) - the series - the sum of 1/(x + j), j from 0 or 1. log y is as rm_log_mp_of has it; 1/(2y) = u
+ * 2^-8 a unit; the series 54 (n + 4) for either sign; a reciprocal, x + j >= 1/2 a unit off, 4 for that and a unit for the
+ * quotient of 1/4, times 4: 8. */
 RM_COLD void rm_digamma_mp(uint64_t *plus, uint64_t *minus, double x, int n, uint64_t *err) {
   struct rm_gamma_shifted s;
   uint64_t a[RM_MP_LIMBS], b[RM_MP_LIMBS], t[RM_MP_LIMBS];
@@ -34,11 +34,12 @@ RM_COLD void rm_digamma_mp(uint64_t *plus, uint64_t *minus, double x, int n, uin
 
 /* digamma x correctly rounded, for finite x other than 0 and the poles; part = |x| - the nearest integer for x <= -1/2.
  *
- * |x| < 1/2: digamma x = (x v - 1)/x with v = digamma x + 1/x = digamma(1 + x), |v| < 2: x v is |x| < 1/2 times the error of v, 2
- * for x and n + 1 for the product off. |x v - 1|, below 2, over 8 and by the significand of x, at least 1/2: twice an eighth of
- * that, and 3. x <= -1/2: digamma x = digamma a + 1/a + cos(pi part)/(part S), a = -x, times 2^-k. With m the significand of part
- * the quotient of (cos/4) by m S >= 0.31 is off by 3.3 times a quarter of the cosine's error, the quotient, at most 0.81, times
- * 3.3 times the n + 1 and the error of m S, and a unit: below four times the latter. 1/a is 3 off, moved; digamma a too. */
+ * |x| < 1/2: digamma x = (x v - 1)/x with v = digamma x + 1/x = digamma(1 + x), |v| < 2: x v is |x| < 1/2 times the error of
+ * v, 2 for x and n + 1 for the product off. |x v - 1|, below 2, over 8 and by the significand of x, at least 1/2: twice an
+ * eighth of that, and 3. x <= -1/2: digamma x = digamma a + 1/a + cos(pi part)/(part S), a = -x, times 2^-k. With m the
+ * significand of part the quotient of (cos/4) by m S >= 0.31 is off by 3.3 times a quarter of the cosine's error, the
+ * quotient, at most 0.81, times 3.3 times the n + 1 and the error of m S, and a unit: below four times the latter. 1/a is 3
+ * off, moved; digamma a too. */
 RM_COLD uint64_t rm_digamma_mp_round(double x, double part, int format, int mode, uint32_t *flags) {
   uint64_t plus[RM_MP_LIMBS], minus[RM_MP_LIMBS], v[RM_MP_LIMBS], t[RM_MP_LIMBS], w[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_GAMMA_MP_MAX; n *= 2) {

@@ -15,8 +15,8 @@ RM_FN vm64 rm_lgamma_special(vf64 x, int format) {
   return vm64_not(vm64_and(vf64_le(vf64_set1(0x1p-149), x), vf64_lt(x, vf64_set1(max))));
 }
 
-/* In f32 and the 16-bit formats the same evaluation, or the reflected one, decides most of the others: not zeros and poles, where
- * r = 0 or the argument is too large to have a fraction, nor infinities and NaN, of which it makes NaN. */
+/* In f32 and the 16-bit formats the same evaluation, or the reflected one, decides most of the others: not zeros and poles,
+ * where r = 0 or the argument is too large to have a fraction, nor infinities and NaN, of which it makes NaN. */
 RM_NOINLINE vm64 rm_lgamma_decided_any(vf64 x, int format, vf64 *y) {
   const vf64 a = vf64_abs(x), zero = vf64_set1(0.0);
   const vm64 reflected = vf64_lt(x, vf64_set1(-0.5));

@@ -1,14 +1,15 @@
 /* lgamma for f32 and the 16-bit formats, evaluated in binary64, and what digamma shares with it.
  *
- * x <= 8.5: t = x - m for the nearest m, 0 ... 8; t is exact. T(t) = lgamma(2 + t) = t Q(t), Q a polynomial, and lgamma x is T(t)
- * and the logarithm of the factors between x and 2 + t, added or subtracted:
+ * x <= 8.5: t = x - m for the nearest m, 0 ... 8; t is exact. T(t) = lgamma(2 + t) = t Q(t), Q a polynomial, and lgamma x is
+ * T(t) and the logarithm of the factors between x and 2 + t, added or subtracted:
  *   m >= 3    T + log((x - 1) ... (x - m + 2))
  *   m = 1, 0  T - log x, T - log(x (1 + x)); here T and the logarithm are of opposite signs where m = 1, |T| < 0.61 |log x|
- * Beyond: (x - 1/2) log x + (log(2 pi)/2 - x + S(1/x^2)/x), Stirling's series with 8 terms; the first left out is below 2^-51.
+ * Beyond: (x - 1/2) log x + (log(2 pi)/2 - x + S(1/x^2)/x), Stirling's series with 8 terms; the first left out is below
+ * 2^-51.
  *
  * Error, relative to lgamma x, u = 2^-53:
- *   log       2^-41.8 (log_b64.h), times its share in the result: at most 2.0 (x = 8.5; 1.73 beside 1), so 2^-40.8; for factors
- *             that round 2^-49 absolutely, beside |lgamma| > 0.12 or with the logarithm itself
+ *   log       2^-41.8 (log_b64.h), times its share in the result: at most 2.0 (x = 8.5; 1.73 beside 1), so 2^-40.8; for
+ *             factors that round 2^-49 absolutely, beside |lgamma| > 0.12 or with the logarithm itself
  *   T         2^-50 of Q, which is at least 0.36, and the roundings of Horner's rule: 2^-48
  *   the rest  sums and products below 60 u of parts at most 2.2 times the result: 2^-45
  * Sum below 2^-40.6. */
@@ -62,8 +63,8 @@ RM_FN vf64 rm_gamma_turn(vf64 a, vf64 *sine) {
   return r;
 }
 
-/* For x < -1/2 that is no integer: lgamma x = -log(a |r| S) - lgamma a, a = -x (reflection; pi cancels), within *err. The product
- * rounds by 2^-50, its logarithm by as much absolutely; err has room for it and for 2^-52 of the result. */
+/* For x < -1/2 that is no integer: lgamma x = -log(a |r| S) - lgamma a, a = -x (reflection; pi cancels), within *err. The
+ * product rounds by 2^-50, its logarithm by as much absolutely; err has room for it and for 2^-52 of the result. */
 RM_FN vf64 rm_lgamma_reflected(vf64 x, vf64 *err) {
   const vf64 a = vf64_abs(x), bound = vf64_set1(RM_LGAMMA_B64_ERR);
   vf64 sine;

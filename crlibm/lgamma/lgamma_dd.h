@@ -1,14 +1,14 @@
-/* lgamma in double-double numbers with a bound of their error (enclosure/dd_ball.h), for the accurate phase of every format, and
- * what digamma shares with it.
+/* lgamma in double-double numbers with a bound of their error (enclosure/dd_ball.h), for the accurate phase of every format,
+ * and what digamma shares with it.
  *
- * The steps of lgamma_b64.h, with the asymptotic series from 12.5 on. Roundings are in the numbers' own bounds; what is added to
- * them here:
+ * The steps of lgamma_b64.h, with the asymptotic series from 12.5 on. Roundings are in the numbers' own bounds; what is added
+ * to them here:
  *   constants   in two parts, each rounded: within 2^-105 of themselves
- *   Taylor      the terms from t^RM_GAMMA_LAST on are summed in binary64: with coefficients that are rounded, alternate in sign
- *               and halve at least, each partial sum is below twice the first one, a, and 2 roundings for each of fewer than 32
- *               terms are below 2^-46 a in all; beyond RM_LGAMMA_TERMS less than 2^-87 is left out of T/t and D
- *   series      what is left out is below the first term left out, its coefficient rounded up by more than the computed w^14 can
- *               be short
+ *   Taylor      the terms from t^RM_GAMMA_LAST on are summed in binary64: with coefficients that are rounded, alternate in
+ *               sign and halve at least, each partial sum is below twice the first one, a, and 2 roundings for each of fewer
+ *               than 32 terms are below 2^-46 a in all; beyond RM_LGAMMA_TERMS less than 2^-87 is left out of T/t and D
+ *   series      what is left out is below the first term left out, its coefficient rounded up by more than the computed w^14
+ *               can be short
  *   sin, cos    alternating with falling terms for |pi r| < 1.6: below the first term left out, 2^-100 */
 #pragma once
 

@@ -1,9 +1,9 @@
-/* lgamma in multiprecision fixed point (fp/mp.h), up to RM_GAMMA_MP_MAX limbs, and what digamma shares with it: Stirling's series
- * from 256 on, the factors or reciprocals below, reflection for negative arguments.
+/* lgamma in multiprecision fixed point (fp/mp.h), up to RM_GAMMA_MP_MAX limbs, and what digamma shares with it: Stirling's
+ * series from 256 on, the factors or reciprocals below, reflection for negative arguments.
  *
- * Values at integers from 3 on are logarithms of integers, transcendental by Lindemann's theorem. No theorem is known for other
- * arguments: not even whether log(pi)/2, the value at 1/2, is irrational. Should a value be undecided with 512 bits, the result is
- * the lower end of its interval, rounded. */
+ * Values at integers from 3 on are logarithms of integers, transcendental by Lindemann's theorem. No theorem is known for
+ * other arguments: not even whether log(pi)/2, the value at 1/2, is irrational. Should a value be undecided with 512 bits,
+ * the result is the lower end of its interval, rounded. */
 #pragma once
 
 #include "../log/log_mp.h"
@@ -55,13 +55,14 @@ RM_FN void rm_gamma_mp_entry(uint64_t *r, const uint64_t *table, int k, int n) {
   r[n] = 0;
 }
 
-/* plus and minus get the terms |B_2k|/(2k) y^-2k with odd resp. even k, divided by 2k - 1 if `divided`; each is within 54 (n + 4)
- * units.
+/* plus and minus get the terms |B_2k|/(2k) y^-2k with odd resp. even k, divided by 2k - 1 if `divided`; each is within 54 (n
+ * + 4) units.
  *
- * u is 5 off, w = u^2 < 1/4 n + 1 + 5 = n + 6; a power of w n + 1 and (n + 6)/4 more than a quarter of the one before: below 2 n +
+ * u is 5 off, w = u^2 < 1/4 n + 1 + 5 = n + 6; a power of w n + 1 and (n + 6)/4 more than a quarter of the one before: below
+ * 2 n +
  * 5. A term is n + 1 for its product, one for the table's entry, 2 n + 5 times an entry below 2^-17 and one for the division:
- * below n + 4. 50 terms; from where the power is computed as 0 on, together less than two units. What 50 terms leave out is below
- * the next one (y > 0), 2^-520. */
+ * below n + 4. 50 terms; from where the power is computed as 0 on, together less than two units. What 50 terms leave out is
+ * below the next one (y > 0), 2^-520. */
 RM_COLD void rm_gamma_mp_series(uint64_t *plus, uint64_t *minus, const struct rm_gamma_shifted *s, int divided, int n) {
   uint64_t w[RM_MP_LIMBS], p[RM_MP_LIMBS], t[RM_MP_LIMBS];
   rm_gamma_mp_inverse(t, s, n);
@@ -89,9 +90,9 @@ RM_FN int rm_gamma_mp_difference(uint64_t *v, const uint64_t *plus, const uint64
 
 /* v = |log(|x| (x + 1) ... (x + shift - 1))| within *err units; returns 1 when the logarithm is negative.
  *
- * The product is kept as p 2^e, p in [1/2, 1). It begins with the significand of x, exactly; a factor, a unit off, is above 1/2:
- * the product is n + 1 units short, where it is above 1/4, and the factor a unit short, 2 relatively: below 4 n + 6 relatively;
- * moving it to [1/2, 1) cuts a unit, 2 relatively. So 257 factors leave p within 257 (4 n + 8) units. */
+ * The product is kept as p 2^e, p in [1/2, 1). It begins with the significand of x, exactly; a factor, a unit off, is above
+ * 1/2: the product is n + 1 units short, where it is above 1/4, and the factor a unit short, 2 relatively: below 4 n + 6
+ * relatively; moving it to [1/2, 1) cuts a unit, 2 relatively. So 257 factors leave p within 257 (4 n + 8) units. */
 RM_COLD int rm_gamma_mp_log_product(uint64_t *v, double x, int shift, int n, uint64_t *err) {
   uint64_t p[RM_MP_LIMBS], f[RM_MP_LIMBS];
   int e, negative;
@@ -117,9 +118,9 @@ RM_COLD int rm_gamma_mp_log_product(uint64_t *v, double x, int shift, int n, uin
 
 /* plus 2^E - minus 2^E = lgamma x within *err units of 2^E, for finite x > -1/2 other than 0; returns E.
  *
- * lgamma x = (y - 1/2) log y - y + log(2 pi)/2 + S - log p, each term times 2^-E; S = y times the series. Errors: Y - 2^(-E-1) is
- * 3 off, times log y < 711; log y times Y; the product n + 1; Y in the sum 2; the constant, moved, 2; the series, times Y < 1, 54
- * (n + 4), 2 for Y and n + 1 for the product, of both signs; log p, moved, 1 beside its error times 2^-9. */
+ * lgamma x = (y - 1/2) log y - y + log(2 pi)/2 + S - log p, each term times 2^-E; S = y times the series. Errors: Y -
+ * 2^(-E-1) is 3 off, times log y < 711; log y times Y; the product n + 1; Y in the sum 2; the constant, moved, 2; the series,
+ * times Y < 1, 54 (n + 4), 2 for Y and n + 1 for the product, of both signs; log p, moved, 1 beside its error times 2^-9. */
 RM_COLD int rm_lgamma_mp(uint64_t *plus, uint64_t *minus, double x, int n, uint64_t *err) {
   struct rm_gamma_shifted s;
   uint64_t t[RM_MP_LIMBS], a[RM_MP_LIMBS], b[RM_MP_LIMBS], product_err = 0;
@@ -147,11 +148,13 @@ RM_COLD int rm_lgamma_mp(uint64_t *plus, uint64_t *minus, double x, int n, uint6
   return s.e;
 }
 
-/* sine = sin(pi r)/(pi r), and cosine = cos(pi r) unless it is NULL, for 2^-53 <= |r| <= 1/2: within RM_GAMMA_MP_TURN_ERR units.
+/* sine = sin(pi r)/(pi r), and cosine = cos(pi r) unless it is NULL, for 2^-53 <= |r| <= 1/2: within RM_GAMMA_MP_TURN_ERR
+ * units.
  *
- * pi r < 1.58 is n + 3 off, its square z < 2.47 5 n + 11; p_1 = z/6 is (5 n + 11)/6 + 1 off, and the next ones (n + 1 + 2.47 e +
- * (5 n + 11) p)/20 + 1 with p < 1/2, e before: all below 2 n + 5; of the cosine, z/2, (5 n + 11)/2 + 1, and (n + 1 + 2.47 e + (5 n
- * + 11) 1.3)/12 + 1: below 3 n + 7. Fewer than 60 terms, and 3 n + 7 for the rest of the series once a term is computed as 0. */
+ * pi r < 1.58 is n + 3 off, its square z < 2.47 5 n + 11; p_1 = z/6 is (5 n + 11)/6 + 1 off, and the next ones (n + 1 + 2.47
+ * e + (5 n + 11) p)/20 + 1 with p < 1/2, e before: all below 2 n + 5; of the cosine, z/2, (5 n + 11)/2 + 1, and (n + 1 + 2.47
+ * e + (5 n + 11) 1.3)/12 + 1: below 3 n + 7. Fewer than 60 terms, and 3 n + 7 for the rest of the series once a term is
+ * computed as 0. */
 #define RM_GAMMA_MP_TURN_ERR(n) (60 * (3 * (uint64_t)(n) + 8))
 RM_COLD void rm_gamma_mp_turn(uint64_t *sine, uint64_t *cosine, double r, int n) {
   uint64_t z[RM_MP_LIMBS], p[RM_MP_LIMBS], plus[RM_MP_LIMBS], minus[RM_MP_LIMBS];
@@ -174,8 +177,8 @@ RM_COLD void rm_gamma_mp_turn(uint64_t *sine, uint64_t *cosine, double r, int n)
 
 /* lgamma x correctly rounded, for finite x other than 0, 1, 2 and the poles; part = |x| - the nearest integer for x <= -1/2.
  *
- * There lgamma x = -log(|x| |part| S) - lgamma |x|. The product of the significands of |x| and part is n + 1 short, that with S >
- * 0.63 as much and S's error off. */
+ * There lgamma x = -log(|x| |part| S) - lgamma |x|. The product of the significands of |x| and part is n + 1 short, that with
+ * S > 0.63 as much and S's error off. */
 RM_COLD uint64_t rm_lgamma_mp_round(double x, double part, int format, int mode, uint32_t *flags) {
   uint64_t plus[RM_MP_LIMBS], minus[RM_MP_LIMBS], v[RM_MP_LIMBS], t[RM_MP_LIMBS], err, log_err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_GAMMA_MP_MAX; n *= 2) {

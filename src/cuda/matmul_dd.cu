@@ -1,8 +1,8 @@
-/* Matrix products of f64: one double-double sum for each element over tiles in shared memory, as blas/gemm/resolve_dd.h has it (Dot2
- * of Ogita, Rump and Oishi 2005), without its scaling: where something overflows or comes near the lower end of the format,
- * the element is left undecided: one chain, which the bias joins (rm_bound_dot2). Its count: a term passes K two-sums and that of the bias; an
- * error of a product joins that of its two-sum, then K of these, then what the bias leaves over: K + 1 and K + 2 additions, where the bound has
- * K + 64 and twice that. Where both ends of the interval round to the same
+/* Matrix products of f64: one double-double sum for each element over tiles in shared memory, as blas/gemm/resolve_dd.h has
+ * it (Dot2 of Ogita, Rump and Oishi 2005), without its scaling: where something overflows or comes near the lower end of the
+ * format, the element is left undecided: one chain, which the bias joins (rm_bound_dot2). Its count: a term passes K two-sums
+ * and that of the bias; an error of a product joins that of its two-sum, then K of these, then what the bias leaves over: K +
+ * 1 and K + 2 additions, where the bound has K + 64 and twice that. Where both ends of the interval round to the same
  * normal number, it is the result. Else a thread computes the element by the superaccumulator. */
 #include "tiles.h"
 

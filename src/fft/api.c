@@ -1,4 +1,5 @@
-/* The public function: divides transforms among threads, runs the fast phase, and hands what it leaves undecided to double-double and to decide.c. */
+/* The public function: divides transforms among threads, runs the fast phase, and hands what it leaves undecided to
+ * double-double and to decide.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +107,8 @@ static double squares(const double *x, int64_t count, int64_t step) {
   return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-/* The bound of a transform's errors, without its factor: kernels.h. A sum of squares of n numbers in binary64 is within (n + 4) 2^-53 of itself
- * for n < 2^40. The factor (3 units, with its product) and the test (2 units) are included. */
+/* The bound of a transform's errors, without its factor: kernels.h. A sum of squares of n numbers in binary64 is within (n +
+ * 4) 2^-53 of itself for n < 2^40. The factor (3 units, with its product) and the test (2 units) are included. */
 static double bound_of(double norm2, const rm_fft_problem *p, double loss, int tier) {
   const double norm = __builtin_sqrt(norm2 * (double)p->n) * (1.0 + 0x1p-10);
   return RM_BOUND((loss + 6.0) * (tier == RM_FFT_B64 ? 0x1p-53 : 0x1p-103) * norm);

@@ -75,8 +75,8 @@ static void pi_of(rm_ball *r, int n) {
   rm_ball_sub(r, r, &other);
 }
 
-/* cos(2 pi/m) and sin(2 pi/m): exact for m = 1, 2, 4; else the angle is at most 2.1, and the series alternate, with falling terms from
- * the third on, so that what follows the last term is below the next one. */
+/* cos(2 pi/m) and sin(2 pi/m): exact for m = 1, 2, 4; else the angle is at most 2.1, and the series alternate, with falling
+ * terms from the third on, so that what follows the last term is below the next one. */
 static void first_root(rm_ball *c, rm_ball *s, int64_t m, int n) {
   rm_ball angle, term, divisor;
   if (m == 1 || m == 2 || m == 4) {

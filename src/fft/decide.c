@@ -1,5 +1,5 @@
-/* Parts of results that the fast phase left undecided: the double-double value once more, with every exponent; then residues decide
- * whether the part is a boundary of rounding (residues.h), and balls what it is if it is none. */
+/* Parts of results that the fast phase left undecided: the double-double value once more, with every exponent; then residues
+ * decide whether the part is a boundary of rounding (residues.h), and balls what it is if it is none. */
 #include <stdlib.h>
 
 #include "balls.h"
@@ -51,9 +51,10 @@ static int is_square(int64_t n) {
   return r * r == n;
 }
 
-/* Residues modulo as many primes above 2^61 as distances ask for: with E the bound of the approximations, numbers 2 Re X_k that are taken for equal
- * are less than 16 E apart (rational_class), in units of the elements. Squares are z^2 - w^2 = (z - w)(z + w) with |z|, |w| <= 2 sqrt(n)
- * ||x|| + 16 E, and E is below sqrt(n) ||x||, which is below n 2^3 times the largest element's power of two. */
+/* Residues modulo as many primes above 2^61 as distances ask for: with E the bound of the approximations, numbers 2 Re X_k
+ * that are taken for equal are less than 16 E apart (rational_class), in units of the elements. Squares are z^2 - w^2 = (z -
+ * w)(z + w) with |z|, |w| <= 2 sqrt(n) ||x|| + 16 E, and E is below sqrt(n) ||x||, which is below n 2^3 times the largest
+ * element's power of two. */
 static int make_residues(decision *d) {
   const rm_fft_open *const t = d->open;
   int bits = 0;
@@ -103,8 +104,9 @@ static int64_t order_of(const rm_fft_problem *p, int64_t k) {
   return order;
 }
 
-/* Whether part k, or its square, is rational: all of its conjugates have its residues, and no approximation of theirs (of its absolute value) is
- * further from its own than 2 E, and 2^-40 of them for the roundings here. Any two of them are then less than 16 E apart, twice the parts. */
+/* Whether part k, or its square, is rational: all of its conjugates have its residues, and no approximation of theirs (of its
+ * absolute value) is further from its own than 2 E, and 2^-40 of them for the roundings here. Any two of them are then less
+ * than 16 E apart, twice the parts. */
 static int rational_class(const decision *d, int64_t k, int imaginary) {
   const int64_t order = order_of(d->p, k);
   uint8_t *const state = d->state[imaginary];
@@ -130,8 +132,9 @@ static int rational_class(const decision *d, int64_t k, int imaginary) {
   return rational;
 }
 
-/* Whether part k, times the factor, is exactly (-1)^negative m 2^e, from which it is no further than 4 E. Twice the part is then
- * m 2^(e + 1) n, or m 2^(e + 1) or this times the root of n, by the factor: an integer times 2^unit, or the root of one. */
+/* Whether part k, times the factor, is exactly (-1)^negative m 2^e, from which it is no further than 4 E. Twice the part is
+ * then m 2^(e + 1) n, or m 2^(e + 1) or this times the root of n, by the factor: an integer times 2^unit, or the root of
+ * one. */
 static int is_exactly(const decision *d, int64_t k, int imaginary, int negative, uint64_t m, int64_t e) {
   const rm_fft_problem *const p = d->p;
   int64_t n = 1, shift = e + 1 - d->unit;

@@ -1,4 +1,5 @@
-/* Transforms with infinite or NaN elements: each part is a sum of products of reals, of which those that are not finite decide (spec.md, section 2). */
+/* Transforms with infinite or NaN elements: each part is a sum of products of reals, of which those that are not finite
+ * decide (spec.md, section 2). */
 #include <stdlib.h>
 
 #include "../../crlibm/fp/round.h"
@@ -7,7 +8,8 @@
 #include "problem.h"
 #include "residues.h"
 
-/* The class of x times the cosine of t/order turns, for an x that is not finite. turn: t moved on by a quarter of a turn makes it a sine's negative. */
+/* The class of x times the cosine of t/order turns, for an x that is not finite. turn: t moved on by a quarter of a turn
+ * makes it a sine's negative. */
 static uint32_t class_of(uint64_t bits, int format, int64_t t, int64_t order) {
   if ((bits & (rm_sign_bit(format) - 1)) > rm_infinity_bits(format))
     return rm_is_signalling(bits, format) ? RM_ACC_SNAN : RM_ACC_QNAN;
@@ -44,7 +46,8 @@ static int64_t find(const rm_fft_problem *p, const char *x, special **found) {
   return count;
 }
 
-/* The exponent of element j in result k, of `order`: 4 times the order of the roots, so that quarters of turns are whole numbers. */
+/* The exponent of element j in result k, of `order`: 4 times the order of the roots, so that quarters of turns are whole
+ * numbers. */
 static int64_t exponent_of(const rm_fft_problem *p, int64_t j, int64_t k, int64_t order) {
   int64_t t = 0;
   for (int axis = p->rank - 1; axis >= 0; axis--) {

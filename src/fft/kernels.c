@@ -16,7 +16,8 @@ RM_FN vf64 err_of(const rm_fft_work *work, const double *err, int64_t i) {
   return work->width == 1 ? vf64_set1(*err) : vf64_load(err + i % work->width);
 }
 
-/* Lanes that may be zero or of either sign are undecided: the test of f32 alone would round small ones to a zero of the sign of y. */
+/* Lanes that may be zero or of either sign are undecided: the test of f32 alone would round small ones to a zero of the sign
+ * of y. */
 static int round_f32(const rm_fft_work *work, const double *from, int64_t begin, int64_t count, const double *scale,
                      const double *err, void *re, void *im, uint8_t *open) {
   uint32_t any = 0;

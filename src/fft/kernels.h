@@ -1,31 +1,33 @@
 /* The table of functions that src/fft compiles once per ISA: passes of a transform, and Ziv's rounding test of its results.
  *
- * The error of a transform. A pass of radix r multiplies the vector of all elements by sqrt(r) times a unitary matrix: butterflies, and then
- * twiddle factors of absolute value 1. Where the norm of what the computed pass adds is at most eta of the norm of its exact result, all passes
- * together are within prod(1 + eta_i) - 1 of the norm of the exact transform, which is sqrt(n) ||x||; and so is each element. The eta_i
- * are added up as rm_fft_plan.loss, in units of u = 2^-53 in binary64 and u' = 2^-103 in double-double. A sum of etas below 2^-20 exceeds
- * the product by less than 2^-20 of itself.
+ * The error of a transform. A pass of radix r multiplies the vector of all elements by sqrt(r) times a unitary matrix:
+ * butterflies, and then twiddle factors of absolute value 1. Where the norm of what the computed pass adds is at most eta of
+ * the norm of its exact result, all passes together are within prod(1 + eta_i) - 1 of the norm of the exact transform, which
+ * is sqrt(n) ||x||; and so is each element. The eta_i are added up as rm_fft_plan.loss, in units of u = 2^-53 in binary64 and
+ * u' = 2^-103 in double-double. A sum of etas below 2^-20 exceeds the product by less than 2^-20 of itself.
  *
  * binary64, with or without FMA:
- * - radix 2: each component of a sum is within u of itself, so that the norm is: eta = u. Radix 4 is two of these; factors of i are exact:
- *   (1 + u)^2 - 1 < 2.1 u.
- * - odd radix, h = (r - 1)/2: a_j = x_j + x_(r-j) and b_j = x_j - x_(r-j) have errors u of |x_j| + |x_(r-j)|; the sums of h products
- *   with cosines and sines, which are within u, have chains of at most h + 1 additions; one more addition joins them. Each component of a
- *   result is within (h + 4) u (1 + 2^-40) of sum(|Re x_j| |cos| + |Im x_j| |sin|) <= sum |x_j| <= sqrt(r) ||x||, by Cauchy; the
- *   absolute value is within sqrt(2) times that, and the norm of r results within sqrt(r) times that again, where the exact norm is
- *   sqrt(r) ||x||: eta <= sqrt(2 r) (h + 4) u. The plan takes 1.42 sqrt(r) (h + 5).
- * - a twiddle factor: a product and a sum or a fused operation each, within 2 u of (|a c| + |b s|); squares of the two components add up to at most
- *   2 (2 u)^2 |x|^2 |w|^2. The factor itself is within u. eta <= (2 sqrt(2) + 1) u + O(u^2) < 4 u.
+ * - radix 2: each component of a sum is within u of itself, so that the norm is: eta = u. Radix 4 is two of these; factors of
+ *   i are exact: (1 + u)^2 - 1 < 2.1 u.
+ * - odd radix, h = (r - 1)/2: a_j = x_j + x_(r-j) and b_j = x_j - x_(r-j) have errors u of |x_j| + |x_(r-j)|; the sums of h
+ *   products with cosines and sines, which are within u, have chains of at most h + 1 additions; one more addition joins
+ *   them. Each component of a result is within (h + 4) u (1 + 2^-40) of sum(|Re x_j| |cos| + |Im x_j| |sin|) <= sum |x_j| <=
+ *   sqrt(r) ||x||, by Cauchy; the absolute value is within sqrt(2) times that, and the norm of r results within sqrt(r) times
+ *   that again, where the exact norm is sqrt(r) ||x||: eta <= sqrt(2 r) (h + 4) u. The plan takes 1.42 sqrt(r) (h + 5).
+ * - a twiddle factor: a product and a sum or a fused operation each, within 2 u of (|a c| + |b s|); squares of the two
+ *   components add up to at most 2 (2 u)^2 |x|^2 |w|^2. The factor itself is within u. eta <= (2 sqrt(2) + 1) u + O(u^2) < 4
+ *   u.
  *
- * double-double: a sum (two-sum of the high parts, sum of the low parts and of the error, two-sum) is within 3 2^-106 (1 + 2^-50) of
- * |a| + |b|; a product (the dropped product of the low parts, five roundings) within 8 2^-106 (1 + 2^-50) of |a b|. With u' = 8 2^-106 in
- * place of u, the norm of a radix 2 is within 3/8 sqrt(2) u' < u', and the lines above on radices hold as they stand: each of
- * their terms has at most one rounding of |x_j|, by u' at most. A twiddle factor is within 2^-101 = 4 u' (plan.c), the product and the sum
- * within (8 + 3)/8 u' of |a c| + |b s|: eta <= 4 + 11/8 sqrt(2) < 8 u'.
+ * double-double: a sum (two-sum of the high parts, sum of the low parts and of the error, two-sum) is within 3 2^-106 (1 +
+ * 2^-50) of |a| + |b|; a product (the dropped product of the low parts, five roundings) within 8 2^-106 (1 + 2^-50) of |a b|.
+ * With u' = 8 2^-106 in place of u, the norm of a radix 2 is within 3/8 sqrt(2) u' < u', and the lines above on radices hold
+ * as they stand: each of their terms has at most one rounding of |x_j|, by u' at most. A twiddle factor is within 2^-101 = 4
+ * u' (plan.c), the product and the sum within (8 + 3)/8 u' of |a c| + |b s|: eta <= 4 + 11/8 sqrt(2) < 8 u'.
  *
- * Underflow: elements of binary64 are f32 numbers or zero, those of double-double have been scaled to a largest component in [1, 2). An
- * operation below 2^-968 errs by at most 2^-1070 absolutely, and a transform has fewer than 2^60 of them, whose errors sums and twiddles enlarge by
- * less than 2^40: they are far below the 2^-20 of the bound, which is at least 2^-103 2^-149. Nothing overflows: n 2^128 < 2^1023. */
+ * Underflow: elements of binary64 are f32 numbers or zero, those of double-double have been scaled to a largest component in
+ * [1, 2). An operation below 2^-968 errs by at most 2^-1070 absolutely, and a transform has fewer than 2^60 of them, whose
+ * errors sums and twiddles enlarge by less than 2^40: they are far below the 2^-20 of the bound, which is at least 2^-103
+ * 2^-149. Nothing overflows: n 2^128 < 2^1023. */
 #pragma once
 
 #include <stddef.h>
@@ -36,8 +38,8 @@
 
 enum { RM_FFT_RANK = 64, RM_FFT_PAD = 16 };
 
-/* One transform, or `width` of them, whose elements lie beside each other. Planes are as in plan.h, `plane` numbers apart: at least n width +
- * RM_FFT_PAD. */
+/* One transform, or `width` of them, whose elements lie beside each other. Planes are as in plan.h, `plane` numbers apart: at
+ * least n width + RM_FFT_PAD. */
 typedef struct {
   int rank;
   const rm_fft_plan *const *plan;
@@ -45,9 +47,10 @@ typedef struct {
   double *buffer[2], *scratch; /* scratch: rm_fft_scratch numbers */
 } rm_fft_work;
 
-/* The last step, for `count` numbers from `from` on, of the transforms of a call to f32 (y f32) or f64 (y f64). The exact value is
- * within err (of which there are width, or one) of the number times scale. Results without their last bits go to re and im, of f32 or f64; bit 0
- * of open[i] says that the real part of result i is undecided, bit 1 that the imaginary part is. Returns whether any bit is set. */
+/* The last step, for `count` numbers from `from` on, of the transforms of a call to f32 (y f32) or f64 (y f64). The exact
+ * value is within err (of which there are width, or one) of the number times scale. Results without their last bits go to re
+ * and im, of f32 or f64; bit 0 of open[i] says that the real part of result i is undecided, bit 1 that the imaginary part is.
+ * Returns whether any bit is set. */
 typedef int rm_fft_round_fn(const rm_fft_work *work, const double *from, int64_t begin, int64_t count, const double *scale,
                             const double *err, void *re, void *im, uint8_t *open);
 

@@ -27,9 +27,9 @@ static void in_two_parts(double part[2], const uint64_t *a) {
   part[0] = sum * scale, part[1] = error * scale;
 }
 
-/* With q the integer nearest to 4 m/n, the angle is (q + a/n) pi/2 with |a| <= n/2. phi = |a|/n pi/2 <= pi/4 is within two units of 3 limbs, so its
- * square is within those that rm_sin_mp_series asks for; cosine and sine are within some 60 units, 2^-186, and the sine is at least 1/n: the
- * sum is below 2^-106 of it for n < 2^60, to which in_two_parts adds as much. */
+/* With q the integer nearest to 4 m/n, the angle is (q + a/n) pi/2 with |a| <= n/2. phi = |a|/n pi/2 <= pi/4 is within two
+ * units of 3 limbs, so its square is within those that rm_sin_mp_series asks for; cosine and sine are within some 60 units,
+ * 2^-186, and the sine is at least 1/n: the sum is below 2^-106 of it for n < 2^60, to which in_two_parts adds as much. */
 void rm_fft_root(double root[4], int64_t m, int64_t n) {
   const int64_t q = (8 * m + n) / (2 * n), a = 4 * m - q * n;
   const uint64_t size = (uint64_t)(a < 0 ? -a : a);
@@ -63,8 +63,9 @@ static void sum(double r[2], const double *a, const double *b, double sign) {
   r[0] = rm_two_sum(s, e + (a[1] + sign * b[1]), r + 1);
 }
 
-/* Roots e^(-2 pi i m/n) of all m, number m at root + 4 m: products of a coarse and a fine one. Each is within 2^-101 of its absolute value: four
- * products and two sums, each within 2^-103, of factors that are as near. Quarters of a turn are exact. */
+/* Roots e^(-2 pi i m/n) of all m, number m at root + 4 m: products of a coarse and a fine one. Each is within 2^-101 of its
+ * absolute value: four products and two sums, each within 2^-103, of factors that are as near. Quarters of a turn are
+ * exact. */
 static int all_roots(double *root, int64_t n) {
   int64_t fine = 1;
   while (fine * fine < n) fine++;
@@ -164,7 +165,8 @@ static void destroy(rm_fft_plan *plan) {
   free(plan);
 }
 
-/* The plans that were asked for last, of which those without users may be dropped. Plans of more than CACHED_BYTES are never kept. */
+/* The plans that were asked for last, of which those without users may be dropped. Plans of more than CACHED_BYTES are never
+ * kept. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rm_fft_plan *cache[CACHED]; /* the last used first */
 

@@ -30,8 +30,8 @@ char *rm_fft_output(const rm_fft_problem *p, int64_t batch);
 ptrdiff_t rm_fft_row_x(const rm_fft_problem *p, int64_t row);
 ptrdiff_t rm_fft_row_out(const rm_fft_problem *p, int64_t row);
 
-/* Row `row` of the transform at x, without the factors 2 of transforms to real numbers: elements 0, step, ... of re and im, and zeros where x has no
- * element. */
+/* Row `row` of the transform at x, without the factors 2 of transforms to real numbers: elements 0, step, ... of re and im,
+ * and zeros where x has no element. */
 void rm_fft_read_row(const rm_fft_problem *p, const char *x, int64_t row, double *re, double *im, int64_t step);
 
 /* How often index j of the last axis counts. */
@@ -50,8 +50,8 @@ typedef struct {
   const rm_fft_problem *problem;
   const char *x;
   char *out;
-  const double *
-      value; /* double-double values at value + k step, planes as in plan.h, of the transform without its factor: times 2^exponent */
+  /* Double-double values of the transform without its factor, times 2^exponent, at value + k step; planes as in plan.h. */
+  const double *value;
   int64_t plane, step;
   double err; /* bound of their errors, before the factor 2^exponent */
   int exponent;
@@ -62,7 +62,8 @@ static inline const double *rm_fft_value(const rm_fft_open *t, int64_t k, int im
   return t->value + k * t->step + (imaginary != t->problem->inverse ? 2 * t->plane : 0);
 }
 
-/* Writes the correctly rounded parts. Returns a status: RM_OK, RM_ERR_MEMORY or RM_ERR_UNDECIDED, where the parts left are NaN. */
+/* Writes the correctly rounded parts. Returns a status: RM_OK, RM_ERR_MEMORY or RM_ERR_UNDECIDED, where the parts left are
+ * NaN. */
 rm_status rm_fft_decide(const rm_fft_open *t, const rm_fft_part *part, int64_t count, uint32_t *flags);
 
 /* A transform with infinite or NaN elements. */

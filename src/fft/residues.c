@@ -53,7 +53,8 @@ int64_t rm_fft_order(const rm_fft_problem *p) {
   return order;
 }
 
-/* Whether p is a prime: the test of Miller and Rabin to the first 12 primes as bases leaves no composite number below 2^64 (Sorenson and Webster 2015). */
+/* Whether p is a prime: the test of Miller and Rabin to the first 12 primes as bases leaves no composite number below 2^64
+ * (Sorenson and Webster 2015). */
 static int is_prime(uint64_t p) {
   static const uint64_t bases[12] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
   const rm_fft_modulus q = modulus_of(p);
@@ -96,7 +97,8 @@ typedef struct {
   uint64_t *scratch; /* n */
 } axis_roots;
 
-/* out[k] = sum over j < n of x[j stride] w_n^(j k), where the length of the axis is n times `stride`: by its smallest factor. */
+/* out[k] = sum over j < n of x[j stride] w_n^(j k), where the length of the axis is n times `stride`: by its smallest
+ * factor. */
 static void transform(const axis_roots *t, int64_t n, const uint64_t *x, int64_t stride, uint64_t *out) {
   int64_t r = 2;
   if (n == 1) {

@@ -82,8 +82,8 @@ static void multiply_factors(workspace *w) {
   multiply_magnitudes(n, w->x, w->rows, w->one);
 }
 
-/* det(I + E) = hi + lo within err; 0 where E is not small. Sums of magnitudes of n^2 terms are multiplied by `up`. Row i of what E lacks is at
- * most unit one_i + unit_e (1 + other_i), and so is its element (i, i). */
+/* det(I + E) = hi + lo within err; 0 where E is not small. Sums of magnitudes of n^2 terms are multiplied by `up`. Row i of
+ * what E lacks is at most unit one_i + unit_e (1 + other_i), and so is its element (i, i). */
 static int determinant_beside_one(const workspace *w, enclosure *f) {
   const int64_t n = w->n;
   const double up = 1.0 + (double)(n * n + 16) * 0x1p-52;
@@ -115,7 +115,8 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
   delta = delta * up + RM_LINALG_TINY;
   eps = eps * up + delta;
   if (!(eps < 0x1p-10)) return 0;
-  /* lambda = log det(I + E): the trace, less half of the square's. trace_low adds 2 n numbers of at most 2^-52 trace_size in all. */
+  /* lambda = log det(I + E): the trace, less half of the square's. trace_low adds 2 n numbers of at most 2^-52 trace_size in
+   * all. */
   double low;
   const double size = (double)n, err = delta_trace + size * 0x1p-102 * trace_size + square_size * size * size * 0x1p-53 +
                                        2.0 * size * eps * (delta + low_row * up) + 0.34 * size * eps * eps * eps;
@@ -123,7 +124,8 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
   low += trace_low;
   const double lambda = high + low, bound = __builtin_fabs(lambda);
   if (!(bound < 0x1p-8 && err < 0x1p-10)) return 0;
-  /* exp: 1 + lambda + lambda^2/2 + lambda^3/6 within lambda^4/23; what is not in high is rounded six times, each 2^-53 of it. */
+  /* exp: 1 + lambda + lambda^2/2 + lambda^3/6 within lambda^4/23; what is not in high is rounded six times, each 2^-53 of
+   * it. */
   const double rest = low + lambda * lambda * (0.5 + lambda * 0x1.5555555555555p-3);
   double one, beside;
   f->hi = rm_two_sum(1.0, high, &one);
@@ -136,7 +138,8 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
   return rm_is_finite(f->err);
 }
 
-/* f over the product of y_ii, and over the scales. Each of n steps of the product in double-double errs by 2^-102 of it, as the quotient does. */
+/* f over the product of y_ii, and over the scales. Each of n steps of the product in double-double errs by 2^-102 of it, as
+ * the quotient does. */
 static int divide_by_diagonal(const workspace *w, int odd, enclosure *f) {
   const int64_t n = w->n;
   double hi = 1.0, lo = 0.0;

@@ -1,9 +1,10 @@
 /* Solutions and determinants by residues.
  *
- * Rows and columns are scaled by powers of two to integers N; then N y = c with c an integer column. By Cramer's rule y_j = D_j/D with
- * D = det N and D_j = det of N with column j replaced by c. Hadamard's inequality bounds all of them by 2^h. Modulo each of so many primes
- * that their product exceeds 2^(h + 1), elimination gives D and D_j = D y_j; the Chinese remainder theorem gives the integers, and a long
- * division of them is rounded once. D = 0 is certain when it is 0 modulo primes whose product exceeds 2^h. */
+ * Rows and columns are scaled by powers of two to integers N; then N y = c with c an integer column. By Cramer's rule y_j =
+ * D_j/D with D = det N and D_j = det of N with column j replaced by c. Hadamard's inequality bounds all of them by 2^h.
+ * Modulo each of so many primes that their product exceeds 2^(h + 1), elimination gives D and D_j = D y_j; the Chinese
+ * remainder theorem gives the integers, and a long division of them is rounded once. D = 0 is certain when it is 0 modulo
+ * primes whose product exceeds 2^h. */
 #include "exact.h"
 
 #include <string.h>
@@ -57,8 +58,8 @@ static void set_scales(integers *s) {
   }
 }
 
-/* Hadamard by rows of (N, c), each norm at most root(n + 1) 2^length, and by columns: norms of columns at least 1, or N is singular, in
- * which case every determinant of n columns that are not 0 has the bound as well. 2 root(n + 1) <= 2^half. */
+/* Hadamard by rows of (N, c), each norm at most root(n + 1) 2^length, and by columns: norms of columns at least 1, or N is
+ * singular, in which case every determinant of n columns that are not 0 has the bound as well. 2 root(n + 1) <= 2^half. */
 static void set_bits(integers *s) {
   const int64_t n = s->n, k = s->k;
   int half = 1;
@@ -118,8 +119,8 @@ static void subtract_row(const rm_modulus *m, uint64_t *to, const uint64_t *from
   for (int64_t j = 0; j < count; j++) to[j] = rm_mod_sub(m, to[j], rm_mod_mul(m, factor, from[j]));
 }
 
-/* The determinant, in Montgomery's form; where it is 0, *dependent is the first column, from 1, without a pivot. The right sides become
- * solutions. */
+/* The determinant, in Montgomery's form; where it is 0, *dependent is the first column, from 1, without a pivot. The right
+ * sides become solutions. */
 static uint64_t eliminate(const rm_modulus *m, int64_t n, int64_t columns, residues *w, int64_t *dependent) {
   const int64_t width = n + columns;
   uint64_t det = m->one;
@@ -279,7 +280,8 @@ static int allocate(const integers *s, int64_t columns, int64_t values, residues
 }
 static void release(residues *w, remainders *c) { free(w->matrix), free(w->power), free(w->inverse), free(c->value); }
 
-/* The columns first to first + columns of the right side, whose wanted solutions are `values` many. *info as in rm_exact_solve. */
+/* The columns first to first + columns of the right side, whose wanted solutions are `values` many. *info as in
+ * rm_exact_solve. */
 static rm_status solve_columns(const integers *s, const rm_exact_system *system, int64_t first, int64_t columns,
                                int64_t values, int format, uint64_t *bits, int32_t *info, uint32_t *flags) {
   const int64_t n = s->n, k = s->k, needed = primes_for(s->bits), width = n + columns;

@@ -1,5 +1,5 @@
-/* The last tier of systems and determinants: exact integers, by their residues modulo many primes. It always decides, within a limit on
- * work beyond which it says RM_ERR_UNDECIDED. */
+/* The last tier of systems and determinants: exact integers, by their residues modulo many primes. It always decides, within
+ * a limit on work beyond which it says RM_ERR_UNDECIDED. */
 #pragma once
 
 #include "matrix.h"
@@ -11,8 +11,8 @@ typedef struct {
   const unsigned char *wanted;
 } rm_exact_system;
 
-/* bits[i * k + j] = the wanted solutions, rounded. *info: 0, or the first column, counted from 1, that depends on those before it: then
- * A is singular, and nothing is written. */
+/* bits[i * k + j] = the wanted solutions, rounded. *info: 0, or the first column, counted from 1, that depends on those
+ * before it: then A is singular, and nothing is written. */
 rm_status rm_exact_solve(const rm_exact_system *s, int format, uint64_t *bits, int32_t *info, uint32_t *flags);
 
 /* (-1)^negative times an integer of `length` limbs (0: zero), the least significant first, times 2^e. */

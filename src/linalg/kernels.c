@@ -1,5 +1,5 @@
-/* The products of kernels.h. A tile of C is in registers while a chain of k indices runs; the columns of B that it needs are copied beside each
- * other, with zeros up to whole vectors. */
+/* The products of kernels.h. A tile of C is in registers while a chain of k indices runs; the columns of B that it needs are
+ * copied beside each other, with zeros up to whole vectors. */
 #include "kernels.h"
 
 #include "../../crlibm/simd/machine.h"

@@ -5,8 +5,8 @@
 
 #include "../runtime/isa.h"
 
-/* C += A B, or C -= A B; A is m x k, B k x n, C m x n, rows ld apart. low: the second parts of C's elements, laid out as C; NULL where C has
- * one part. */
+/* C += A B, or C -= A B; A is m x k, B k x n, C m x n, rows ld apart. low: the second parts of C's elements, laid out as C;
+ * NULL where C has one part. */
 typedef struct {
   int64_t m, n, k;
   const double *a;
@@ -20,10 +20,11 @@ typedef struct {
 
 enum { RM_LINALG_CHAIN = 256, RM_LINALG_PAIR_CHAIN = 64 };
 
-/* How far c + low is from the exact value, as a share of the sum of magnitudes of all terms, the first C among them, after `calls` products of
- * at most k terms. plain: a term passes its own rounding, the additions of its chain, and one for each chain that is joined: h roundings, each
- * 2^-53 of what is summed, (1 + 2^-53)^h - 1 <= 1.01 h 2^-53 in all. pair: as compensated sums of src/reduce/sum_parts.h, at most 2.3 (h + 1)^2 2^-106, h
- * additions for each term. Underflow is not counted. */
+/* How far c + low is from the exact value, as a share of the sum of magnitudes of all terms, the first C among them, after
+ * `calls` products of at most k terms. plain: a term passes its own rounding, the additions of its chain, and one for each
+ * chain that is joined: h roundings, each 2^-53 of what is summed, (1 + 2^-53)^h - 1 <= 1.01 h 2^-53 in all. pair: as
+ * compensated sums of src/reduce/sum_parts.h, at most 2.3 (h + 1)^2 2^-106, h additions for each term. Underflow is not
+ * counted. */
 static inline double rm_linalg_plain_unit(int64_t k) {
   const int64_t chain = k < RM_LINALG_CHAIN ? k : RM_LINALG_CHAIN;
   return (double)(chain + k / RM_LINALG_CHAIN + 4) * 0x1.03p-53;

@@ -21,7 +21,8 @@ static inline double rm_batch_number(const rm_batch *a, int64_t t, int64_t i, in
   return rm_read_element(rm_batch_at(a, t, i, j), a->format);
 }
 
-/* Memory for count elements; at least one byte, so that NULL means that there is none. NULL where the size is out of range. */
+/* Memory for count elements; at least one byte, so that NULL means that there is none. NULL where the size is out of
+ * range. */
 static inline void *rm_linalg_memory(int64_t count, int64_t size) {
   return count < 0 || count > INT64_MAX / 2 / size ? NULL : malloc((size_t)(count * size) + 1);
 }

@@ -37,8 +37,8 @@ static inline rm_modulus rm_modulus_of(uint64_t p) {
   return (rm_modulus){p, 0 - inverse, one, (uint64_t)((unsigned __int128)one * one % p)};
 }
 
-/* The largest prime below `from`, which is odd, 2^61 < from < 2^62. The test of Miller and Rabin with the primes up to 37 errs for no number
- * below 2^64 (Sorenson and Webster, Math. Comp. 86, 2017). */
+/* The largest prime below `from`, which is odd, 2^61 < from < 2^62. The test of Miller and Rabin with the primes up to 37
+ * errs for no number below 2^64 (Sorenson and Webster, Math. Comp. 86, 2017). */
 static inline int rm_is_prime(const rm_modulus *m) {
   static const unsigned char small[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
   const uint64_t minus_one = m->p - m->one, even = m->p - 1;

@@ -1,8 +1,8 @@
-/* Cholesky and LU. An entry's sum is a dot product of rows that are rounded already, by the kernels and bounds of src/reduce: binary64
- * sums for f32, compensated ones for f64, then the superaccumulator. So neither blocks nor threads can change a bit.
+/* Cholesky and LU. An entry's sum is a dot product of rows that are rounded already, by the kernels and bounds of src/reduce:
+ * binary64 sums for f32, compensated ones for f64, then the superaccumulator. So neither blocks nor threads can change a bit.
  *
- * Zeros at the beginning of rows add nothing to a sum and are skipped, unless some entry is infinite or NaN: a banded matrix stays cheap,
- * and its zeros are known to be zeros. */
+ * Zeros at the beginning of rows add nothing to a sum and are skipped, unless some entry is infinite or NaN: a banded matrix
+ * stays cheap, and its zeros are known to be zeros. */
 #include "recurrence.h"
 
 #include <string.h>
@@ -26,7 +26,8 @@ typedef struct {
 /* What an entry is of its difference. */
 enum { AS_IT_IS, QUOTIENT, ROOT };
 
-/* 0 where nothing is known. |dot - (hi + lo)| <= err by sum_parts.h; a - hi = s + e exactly, and e - lo is rounded once: 2^-53 of it. */
+/* 0 where nothing is known. |dot - (hi + lo)| <= err by sum_parts.h; a - hi = s + e exactly, and e - lo is rounded once:
+ * 2^-53 of it. */
 static int approximate(const difference *d, int tier, approximation *v) {
   const double a = rm_read_element(d->a, d->format);
   if (d->n == 0) {
@@ -46,8 +47,8 @@ static int approximate(const difference *d, int tier, approximation *v) {
   return rm_is_finite(v->hi);
 }
 
-/* Whether all of v rounds to one number of the format. The ends v->lo -+ err are rounded: 2^-53 (|lo| + err), which widens err; so do two
- * conversions for binary32. */
+/* Whether all of v rounds to one number of the format. The ends v->lo -+ err are rounded: 2^-53 (|lo| + err), which widens
+ * err; so do two conversions for binary32. */
 static int decide(approximation v, int format, uint64_t *bits) {
   const double size = __builtin_fabs(v.hi);
   if (format == RM_F32) {
@@ -65,8 +66,8 @@ static int decide(approximation v, int format, uint64_t *bits) {
 /* Numbers whose products and quotients lose nothing to underflow or overflow (rm_two_prod_error wants 2^-968 to 2^996). */
 static int is_tame(double x) { return __builtin_fabs(x) > 0x1p-400 && __builtin_fabs(x) < 0x1p400; }
 
-/* v/d: q = RN(hi/d), and hi - q d is exact; with lo it is rounded once, and once divided: two errors of 2^-53 of a correction below
- * 2^-51 q. */
+/* v/d: q = RN(hi/d), and hi - q d is exact; with lo it is rounded once, and once divided: two errors of 2^-53 of a correction
+ * below 2^-51 q. */
 static int divide(approximation v, double d, approximation *q) {
   if (!is_tame(v.hi) || !is_tame(d)) return 0;
   q->hi = v.hi / d;
@@ -77,8 +78,9 @@ static int divide(approximation v, double d, approximation *q) {
   return 1;
 }
 
-/* The root of v: s = RN(root of hi), hi - s^2 exact. With t = (v - s^2)/s^2, |t| <= 2^-50, the root is s (1 + t/2) within s t^2/8 <=
- * 2^-103 s; the correction t s/2 is rounded twice, 2^-53 of 2^-51 s each. err <= 2^-20 hi keeps the derivative within 1 + 2^-20. */
+/* The root of v: s = RN(root of hi), hi - s^2 exact. With t = (v - s^2)/s^2, |t| <= 2^-50, the root is s (1 + t/2) within s
+ * t^2/8 <= 2^-103 s; the correction t s/2 is rounded twice, 2^-53 of 2^-51 s each. err <= 2^-20 hi keeps the derivative
+ * within 1 + 2^-20. */
 static int root(approximation v, approximation *q) {
   if (!(v.hi > 0.0) || !is_tame(v.hi) || !(v.err <= 0x1p-50 * v.hi)) return 0;
   q->hi = __builtin_sqrt(v.hi);
@@ -110,8 +112,8 @@ static uint64_t special_quotient(uint64_t x_bits, int x_is_zero, double d, int f
   return x_is_zero ? rm_invalid(format, flags) : rm_pole(negative, format, flags);
 }
 
-/* The entry by exact integers: of |difference| = (m + rest) 2^e the quotient m/d, d of 53 bits, has 74 bits or more, and a remainder or
- * a rest is its sticky bit; so it is with the root. */
+/* The entry by exact integers: of |difference| = (m + rest) 2^e the quotient m/d, d of 53 bits, has 74 bits or more, and a
+ * remainder or a rest is its sticky bit; so it is with the root. */
 static uint64_t exact_entry(const difference *d, int what, double by, uint32_t *flags) {
   rm_superaccumulator acc;
   accumulate(d, &acc);

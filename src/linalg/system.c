@@ -1,10 +1,12 @@
 /* Solutions of systems, by refinement with a verified bound, then by exact integers (exact.c).
  *
- * A is scaled by powers of two. R is an approximate inverse; rows of G = I - R A are known to have sums of magnitudes at most g_i, beta
- * = max g_i < 1, so A and R are regular. Let x be the solution, y the sum of the terms found so far, r = b - A y. From
- *   x - y = R r + G (x - y)   follow   |x - y| <= |R r|/(1 - beta)   (in the maximum norm)   and   |x - y - R r|_i <= g_i |x - y|.
- * So the next term d = R r is right within what depends on |r|, and every term gains digits. Residuals are compensated sums (kernels.h), and
- * those of the last terms exact sums rounded once (src/blas); products with R are plain sums. */
+ * A is scaled by powers of two. R is an approximate inverse; rows of G = I - R A are known to have sums of magnitudes at most
+ * g_i, beta = max g_i < 1, so A and R are regular. Let x be the solution, y the sum of the terms found so far, r = b - A y.
+ * From
+ *   x - y = R r + G (x - y)   follow   |x - y| <= |R r|/(1 - beta)   (in the maximum norm)   and   |x - y - R r|_i <= g_i |x
+ *                                                                                            - y|.
+ * So the next term d = R r is right within what depends on |r|, and every term gains digits. Residuals are compensated sums
+ * (kernels.h), and those of the last terms exact sums rounded once (src/blas); products with R are plain sums. */
 #include "system.h"
 
 #include <string.h>
@@ -61,8 +63,8 @@ static int invert(solver *v) {
   return 1;
 }
 
-/* R and its bounds. Whether beta is small enough to go on. The elements of G are plain sums of 1 or 0 and row i of |R| times |A|, at most
- * n columns of them: their errors add up to plain_unit times 1 + size_i norm. */
+/* R and its bounds. Whether beta is small enough to go on. The elements of G are plain sums of 1 or 0 and row i of |R| times
+ * |A|, at most n columns of them: their errors add up to plain_unit times 1 + size_i norm. */
 static int verify(solver *v) {
   const int64_t n = v->s->n;
   rm_scale_matrix(&v->a, v->full);
@@ -152,8 +154,8 @@ static int round_exactly(const double *x, int64_t stride, int terms, double err,
   return 1;
 }
 
-/* Whether the sum of terms, within err, times 2^shift rounds one way. In hi + lo the roundings of lo, fewer than TERMS, are below
- * 2^-51 |lo|; the ends of binary64 are rounded as in decide() of recurrence.c. */
+/* Whether the sum of terms, within err, times 2^shift rounds one way. In hi + lo the roundings of lo, fewer than TERMS, are
+ * below 2^-51 |lo|; the ends of binary64 are rounded as in decide() of recurrence.c. */
 static int settle(const double *x, int64_t stride, int terms, double err, int shift, int format, uint64_t *bits,
                   uint32_t *flags) {
   double hi = x[0], lo = 0.0, e;
@@ -242,7 +244,8 @@ static column_facts look(const solver *v, const columns *c, int64_t j) {
   return f;
 }
 
-/* Whether the terms before the last are the solution: exact residuals are 0, or all residuals are multiples of 2^g, and smaller. */
+/* Whether the terms before the last are the solution: exact residuals are 0, or all residuals are multiples of 2^g, and
+ * smaller. */
 static int is_solution(const solver *v, const columns *c, int64_t j, const column_facts *f, double unit, double most) {
   if (!f->finite || f->least < LEAST_TERM) return 0;
   if (unit == 0.0) return f->residual == 0.0;
@@ -308,9 +311,9 @@ static void settle_columns(solver *v, columns *c, uint32_t *flags) {
   c->count = kept;
 }
 
-/* Zeros of the solution that A's zeros explain. With rows in the order of pivots, let the set S hold the places where b is not 0, and each
- * row that has an entry in a column of S. The rows outside have entries only in columns outside, and there b is 0: a square
- * system, regular as A is, whose solution is 0. */
+/* Zeros of the solution that A's zeros explain. With rows in the order of pivots, let the set S hold the places where b is
+ * not 0, and each row that has an entry in a column of S. The rows outside have entries only in columns outside, and there b
+ * is 0: a square system, regular as A is, whose solution is 0. */
 static void settle_zeros(solver *v, const columns *c) {
   const int64_t n = v->s->n, k = v->s->k, words = (n + 63) / 64;
   uint64_t *reached = v->pattern + n * words;

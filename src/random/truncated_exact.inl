@@ -61,8 +61,9 @@ RM_STATIC int rm_truncated_end_tail(const rm_truncated_target *x, int i, int upp
 }
 
 /* Twice the tail of X on one side: t 2^k, within *err single units and *fall of 2^(64 (n - n/2)). The scale is that of the
- * larger term. U and 1 - U, which add up to 1, are within a unit; so a product with a tail, below 2.01, has that tail's error, 2.01 units,
- * n + 1 that it is short by, and one for the cut to the scale: both together add 2 n + 9 to e, where 4 n + 16 stand. */
+ * larger term. U and 1 - U, which add up to 1, are within a unit; so a product with a tail, below 2.01, has that tail's
+ * error, 2.01 units, n + 1 that it is short by, and one for the cut to the scale: both together add 2 n + 9 to e, where 4 n +
+ * 16 stand. */
 RM_STATIC int rm_truncated_tail(const rm_truncated_target *x, int upper, int n, uint64_t *t, uint64_t *err, uint64_t *fall) {
   uint64_t s[2][RM_MP_LIMBS], u[RM_MP_LIMBS], one[RM_MP_LIMBS], e[2], f[2];
   int k[2];
@@ -101,11 +102,12 @@ RM_STATIC int rm_truncated_beyond(const void *target, rm_dyadic b) {
     if (kv < kt) rm_mp_shift_down(v, v, kt - kv, n);
     else rm_mp_shift_down(t, t, kv - kt, n);
     larger = rm_mp_less(v, t, n); /* X has the larger tail: it is nearer to the mean than b */
-    /* v and t are on the scale of the larger tail; what is on a smaller scale loses a unit more and has smaller errors. v is within err
-     * units of the tail beyond the r that is evaluated, t within `more` of its two. These r are short of their ratios by at most d =
-     * 2^(64 (n - n/2)) + 1024 units (rm_mp_ratio), and the scaled tail, f W with f <= 2.01 (rm_mp_tail), has the slope -sqrt(2/pi) f,
-     * above -1.61: v is above the tail that is asked for by 1.61 d, less than 4 units 2^(64 (n - n/2)), and t by `fall` of these. So
-     * v - t is within err + more + 1 and fall + 4 of those: where it is larger than slack, it has the sign of the exact difference. */
+    /* v and t are on the scale of the larger tail; what is on a smaller scale loses a unit more and has smaller errors. v is
+     * within err units of the tail beyond the r that is evaluated, t within `more` of its two. These r are short of their
+     * ratios by at most d = 2^(64 (n - n/2)) + 1024 units (rm_mp_ratio), and the scaled tail, f W with f <= 2.01
+     * (rm_mp_tail), has the slope -sqrt(2/pi) f, above -1.61: v is above the tail that is asked for by 1.61 d, less than 4
+     * units 2^(64 (n - n/2)), and t by `fall` of these. So v - t is within err + more + 1 and fall + 4 of those: where it is
+     * larger than slack, it has the sign of the exact difference. */
     rm_mp_set(slack, 0, n);
     slack[0] = (uint64_t)RM_BOUND(err + more) + 2048;
     slack[n - n / 2] += fall + 4;

@@ -5,10 +5,11 @@
  * the granule, as the granule is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves
  * rows with a few huge elements; the superaccumulator.
  *
- * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands (rm_bound_dot2). Its count: a lane takes one product of each
- * RM_LANES k indices, RM_GATHER being a multiple of them, at most K/RM_LANES + 1 in all; so a term passes as many two-sums in its lane, then
- * at most RM_LANES <= 8 that join lanes to the bias: fewer than K + 64. An error of a product joins that of its two-sum (one addition), then
- * those of its lane (K/RM_LANES + 1), the error of the lane's join and those of the lanes before (2), and RM_LANES - 1 joins: twice that count. */
+ * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands (rm_bound_dot2). Its count: a lane takes one
+ * product of each RM_LANES k indices, RM_GATHER being a multiple of them, at most K/RM_LANES + 1 in all; so a term passes as
+ * many two-sums in its lane, then at most RM_LANES <= 8 that join lanes to the bias: fewer than K + 64. An error of a product
+ * joins that of its two-sum (one addition), then those of its lane (K/RM_LANES + 1), the error of the lane's join and those
+ * of the lanes before (2), and RM_LANES - 1 joins: twice that count. */
 #pragma once
 
 #include "bound_dd.h"
