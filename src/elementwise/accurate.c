@@ -7,7 +7,7 @@ rm_accurate_fn *const rm_accurate_table[RM_FN_COUNT] = {
 #undef RM_FUNCTION
 };
 
-uint32_t rm_map_rounded(int function, int arity, int format, int rule, int64_t n, const char *const *x, const ptrdiff_t *sx,
+uint32_t rm_map_rounded(int function, int arity, int format, int mode, int64_t n, const char *const *x, const ptrdiff_t *sx,
                         char *y, ptrdiff_t sy) {
   const size_t size = (size_t)rm_size_of(format);
   uint32_t flags = 0;
@@ -19,7 +19,7 @@ uint32_t rm_map_rounded(int function, int arity, int format, int rule, int64_t n
       __builtin_memcpy(&bits, x[k] + i * sx[k], size);
       in[k] = rm_accurate_argument(bits, format, &flags);
     }
-    bits = rm_accurate_table[function](in, format, rule, &flags);
+    bits = rm_accurate_table[function](in, format, mode, &flags);
     __builtin_memcpy(y + i * sy, &bits, size);
   }
   return flags;
