@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .graph import ROOT
-from .oracle import b32, short
+from .oracle import b32, b32_half
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def alone() -> list[Stage]:
     """Each takes one CPU, so that several run at a time. The order is that of their times, the longest first."""
     return [
         *(Stage(f"binary32 {f}", module("oracle.b32", f)) for f in b32.evaluations()),
-        *(Stage(f"16 bits {f}", module("oracle.short", f)) for f in short.evaluations()),
+        *(Stage(f"16 bits {f}", module("oracle.b32_half", f)) for f in b32_half.evaluations()),
         Stage("exact", ("proofs/exact/run.py",)),
         Stage("depth", ("proofs/depth/run.py",)),
         Stage("edges", module("edges")),

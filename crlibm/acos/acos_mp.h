@@ -3,7 +3,8 @@
 
 #include "../asin/asin_mp.h"
 
-/* v = acos x for |x| <= 1, within rm_asin_mp_err(n) units: rm_atan_mp's bound is that of either side, and of the left half plane. */
+/* v = acos x for |x| <= 1, within rm_asin_mp_err(n) units: rm_atan_mp's bound is that of either side, and of the left half
+ * plane. */
 RM_FN void rm_acos_mp(uint64_t *v, double x, int n) {
   uint64_t a[RM_MP_LIMBS], b[RM_MP_LIMBS];
   rm_asin_mp_sides(b, a, x, n);
