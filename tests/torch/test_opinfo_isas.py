@@ -32,11 +32,11 @@ def digests(isa, *options):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
-    calls, seconds = sum(map(len, found.values())), time.monotonic() - started
-    print(
-        f"{isa}{' outside of the block' if options else ''}: {len(found)} operators, {calls} calls, {seconds:.0f} s",
-        flush=True,
-    )
+    calls, seconds = [call for several in found.values() for call in several], time.monotonic() - started
+    left = ", ".join(sorted(name for name, several in found.items() if "left out" in several)) or "none"
+    where = f"{isa} outside of the block" if options else isa
+    few = f"{calls.count('left out')} of them left out, of large tensors: {left}"
+    print(f"{where}: {len(found)} operators, {len(calls)} calls, {few}; {seconds:.0f} s", flush=True)
     return found
 
 
