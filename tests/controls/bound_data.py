@@ -24,6 +24,7 @@ from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
 from fft_library import transform
+from linalg_data import midpoint_determinants, midpoint_solutions  # noqa: F401
 from normalization_library import results
 from pooling_library import pool_of, strides
 from random_library import Random
