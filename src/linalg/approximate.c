@@ -44,7 +44,7 @@ int rm_approximate_lu(int64_t n, double *a, int64_t *place, int *odd) {
     for (int64_t i = first + 1; i < last; i++)
       for (int64_t j = first; j < i; j++) subtract_row(a + i * n + last, a + j * n + last, a[i * n + j], rest);
     const rm_linalg_product update = {
-        rest, rest, last - first, a + last * n + first, n, a + first * n + last, n, 1, a + last * n + last, NULL, n};
+        rest, rest, last - first, a + last * n + first, n, a + first * n + last, n, 1, a + last * n + last, NULL, n, NULL};
     if (rest) rm_linalg_kernels()->plain(&update);
   }
   return 1;
@@ -53,7 +53,7 @@ int rm_approximate_lu(int64_t n, double *a, int64_t *place, int *odd) {
 void rm_approximate_lower(int64_t n, int64_t k, const double *t, int unit, double *x) {
   for (int64_t first = 0; first < n; first += BLOCK) {
     const int64_t last = first + BLOCK < n ? first + BLOCK : n;
-    const rm_linalg_product update = {last - first, k, first, t + first * n, n, x, k, 1, x + first * k, NULL, k};
+    const rm_linalg_product update = {last - first, k, first, t + first * n, n, x, k, 1, x + first * k, NULL, k, NULL};
     rm_linalg_kernels()->plain(&update);
     for (int64_t i = first; i < last; i++) {
       for (int64_t j = first; j < i; j++)
@@ -67,8 +67,8 @@ void rm_approximate_lower(int64_t n, int64_t k, const double *t, int unit, doubl
 void rm_approximate_upper(int64_t n, int64_t k, const double *t, int unit, double *x) {
   for (int64_t last = n; last > 0; last = (last - 1) / BLOCK * BLOCK) {
     const int64_t first = (last - 1) / BLOCK * BLOCK;
-    const rm_linalg_product update = {last - first,  k,    n - last, t + first * n + last, n, x + last * k, k, 1,
-                                      x + first * k, NULL, k};
+    const rm_linalg_product update = {last - first, k, n - last, t + first * n + last, n, x + last * k, k, 1, x + first * k,
+                                      NULL,         k, NULL};
     rm_linalg_kernels()->plain(&update);
     for (int64_t i = last; i-- > first;) {
       for (int64_t j = i + 1; j < last; j++)

@@ -65,9 +65,9 @@ static void multiply_factors(workspace *w) {
   for (int64_t i = 0; i < n; i++) memcpy(w->lu + i * n, w->a.a + w->place[i] * n, (size_t)n * sizeof *w->lu);
   memset(w->t, 0, bytes), memset(w->s, 0, bytes), memset(w->e, 0, bytes), memset(w->e_low, 0, bytes);
   for (int64_t i = 0; i < n; i++) w->e[i * n + i] = -1.0;
-  const rm_linalg_product first = {n, n, n, w->x, n, w->lu, n, 0, w->t, w->s, n},
-                          second = {n, n, n, w->t, n, w->y, n, 0, w->e, w->e_low, n},
-                          third = {n, n, n, w->s, n, w->y, n, 0, w->e, w->e_low, n};
+  const rm_linalg_product first = {n, n, n, w->x, n, w->lu, n, 0, w->t, w->s, n, NULL},
+                          second = {n, n, n, w->t, n, w->y, n, 0, w->e, w->e_low, n, NULL},
+                          third = {n, n, n, w->s, n, w->y, n, 0, w->e, w->e_low, n, NULL};
   rm_linalg_kernels()->pair(&first);
   rm_linalg_kernels()->pair(&second);
   rm_linalg_kernels()->pair(&third);

@@ -10,7 +10,7 @@ enum { ROWS = 8, VECTORS = 2, PAIR_ROWS = 4, PAIR_VECTORS = 2 };
 #else
 enum { ROWS = 4, VECTORS = 2, PAIR_ROWS = 2, PAIR_VECTORS = 2 };
 #endif
-enum { WIDTH = VECTORS * RM_LANES, PAIR_WIDTH = PAIR_VECTORS * RM_LANES };
+enum { WIDTH = VECTORS * RM_LANES, PAIR_WIDTH = PAIR_VECTORS * RM_LANES, TRIPLE_ROWS = 2 };
 
 /* Columns j to j + width of `count` rows of B from row k on. */
 RM_FN void pack(double *to, const rm_linalg_product *p, int64_t k, int64_t count, int64_t j, const int width) {
@@ -122,5 +122,58 @@ static void pair(const rm_linalg_product *p) {
   }
 }
 
+/* As a pair's, but the second parts are summed by two-sums too. */
+RM_FN void triple_tile(const rm_linalg_product *p, const double *b, int64_t i, int64_t j, int64_t k, int64_t count) {
+  vf64 s[TRIPLE_ROWS][PAIR_VECTORS], e[TRIPLE_ROWS][PAIR_VECTORS], f[TRIPLE_ROWS][PAIR_VECTORS];
+  const double *row[TRIPLE_ROWS];
+  rows_of(row, p, i, k, TRIPLE_ROWS);
+  RM_UNROLL for (int r = 0; r < TRIPLE_ROWS; r++) RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) s[r][v] = e[r][v] =
+      f[r][v] = vf64_set1(0.0);
+  for (int64_t t = 0; t < count; t++) {
+    vf64 y[PAIR_VECTORS];
+    RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) y[v] = vf64_load(b + t * PAIR_WIDTH + v * RM_LANES);
+    RM_UNROLL for (int r = 0; r < TRIPLE_ROWS; r++) {
+      const vf64 x = vf64_set1(row[r][t]);
+      RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) {
+        const vf64 product = vf64_mul(x, y[v]), rest = vf64_mul_err(x, y[v], product);
+        const rm_vpair sum = rm_vpair_two_sum(s[r][v], product);
+        const rm_vpair one = rm_vpair_two_sum(e[r][v], sum.lo), two = rm_vpair_two_sum(one.hi, rest);
+        s[r][v] = sum.hi, e[r][v] = two.hi;
+        f[r][v] = vf64_add(f[r][v], vf64_add(one.lo, two.lo));
+      }
+    }
+  }
+  const int64_t columns = p->n - j < PAIR_WIDTH ? p->n - j : PAIR_WIDTH,
+                rows = p->m - i < TRIPLE_ROWS ? p->m - i : TRIPLE_ROWS;
+  RM_UNROLL for (int r = 0; r < TRIPLE_ROWS; r++) {
+    if (r >= rows) continue;
+    const int64_t place = (i + r) * p->ld_c + j;
+    double part[3][PAIR_WIDTH], *to[3] = {p->c + place, p->low + place, p->lowest + place};
+    for (int q = 0; q < 3; q++) load_part(part[q], to[q], columns, PAIR_WIDTH);
+    RM_UNROLL for (int v = 0; v < PAIR_VECTORS; v++) {
+      const int o = v * RM_LANES;
+      const vf64 hi = p->subtract ? vf64_neg(s[r][v]) : s[r][v], lo = p->subtract ? vf64_neg(e[r][v]) : e[r][v];
+      const vf64 last = p->subtract ? vf64_neg(f[r][v]) : f[r][v];
+      const rm_vpair sum = rm_vpair_two_sum(vf64_load(part[0] + o), hi);
+      const rm_vpair one = rm_vpair_two_sum(vf64_load(part[1] + o), lo), two = rm_vpair_two_sum(one.hi, sum.lo);
+      vf64_store(part[0] + o, sum.hi);
+      vf64_store(part[1] + o, two.hi);
+      vf64_store(part[2] + o, vf64_add(vf64_load(part[2] + o), vf64_add(last, vf64_add(one.lo, two.lo))));
+    }
+    for (int q = 0; q < 3; q++) store_part(to[q], part[q], columns);
+  }
+}
+
+static void triple(const rm_linalg_product *p) {
+  double b[RM_LINALG_PAIR_CHAIN * PAIR_WIDTH];
+  for (int64_t k = 0; k < p->k; k += RM_LINALG_PAIR_CHAIN) {
+    const int64_t count = p->k - k < RM_LINALG_PAIR_CHAIN ? p->k - k : RM_LINALG_PAIR_CHAIN;
+    for (int64_t j = 0; j < p->n; j += PAIR_WIDTH) {
+      pack(b, p, k, count, j, PAIR_WIDTH);
+      for (int64_t i = 0; i < p->m; i += TRIPLE_ROWS) triple_tile(p, b, i, j, k, count);
+    }
+  }
+}
+
 extern const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table);
-const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table) = {plain, pair};
+const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table) = {plain, pair, triple};

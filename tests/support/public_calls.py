@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 
 import repmath
-from repmath import nn, optim, random
+from repmath import linalg, nn, optim, random
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 rng = np.random.default_rng(5)
@@ -19,6 +19,7 @@ IMAGE, KERNEL = floats(2, 3, 7, 6), floats(4, 3, 3, 2)
 ROWS, TARGET = floats(5, 4), np.array([0, 3, 1, 1, 2])
 INDEX = np.array([1, 0, 1])
 SIGNAL, VOLUME = floats(2, 3, 9), floats(1, 2, 5, 4, 4)
+DEFINITE = np.array([[4, 2, 1], [2, 5, 3], [1, 3, 6]], "f4")
 POSITIVE = np.abs(floats(3)) + np.float32(0.5)
 
 
@@ -128,6 +129,16 @@ CALLS = {
         ("adam_step", (X, Y, floats(4, 6), floats(4, 6) ** 2), {"step": 3, "weight_decay": 0.1}),
         ("adamw_step", (X, Y, floats(4, 6), floats(4, 6) ** 2, floats(4, 6) ** 2), {"step": 1}),
     ],
+    linalg: [
+        ("cho_factor", (DEFINITE,), NOTHING),
+        ("cholesky", (DEFINITE,), {"upper": True}),
+        ("det", (DEFINITE,), NOTHING),
+        ("inv", (DEFINITE,), NOTHING),
+        ("lu_factor", (X,), NOTHING),
+        ("slogdet", (DEFINITE,), NOTHING),
+        ("solve", (DEFINITE, ROWS[:3]), NOTHING),
+        ("solve_triangular", (DEFINITE, ROWS[0, :3]), {"lower": True}),
+    ],
     random: [
         ("dropout", (X, 0.4, 7), NOTHING),
         ("dropout_backward", (X, 0.4, 7), NOTHING),
@@ -137,6 +148,7 @@ CALLS = {
 # Those that take no arrays, and classes, which have tests of their own.
 WITHOUT = {
     repmath: {"Accumulator", "config", "get_include", "get_num_threads", "reset_stats", "set_num_threads", "show_config", "stats"},
+    linalg: {"LinAlgError", "cho_solve", "lu_solve"},  # they take tuples
     nn: set(),
     optim: {"SGD", "Adam", "AdamW"} | {name for name in optim.__all__ if name.endswith("_schedule")},
     random: {"Stream", "bernoulli", "bits", "normal", "randint", "truncated_normal", "uniform"},
