@@ -199,7 +199,8 @@ class _Views:
         if isinstance(result, np.generic) and take is not None:
             return _taken(np.asarray(result), take)
         if isinstance(result, (tuple, list)):
-            return type(result)(self._returned(part) for part in result)
+            parts = [self._returned(part) for part in result]
+            return type(result)._make(parts) if hasattr(result, "_make") else type(result)(parts)
         return result
 
 
