@@ -5,8 +5,8 @@
 
 #include "../runtime/isa.h"
 
-/* C += A B, or C -= A B; A is m x k, B k x n, C m x n, rows ld apart. low, lowest: the second and third parts of C's elements,
- * laid out as C; NULL where C has fewer. */
+/* C += A B, or C -= A B; A is m x k, B k x n, C m x n, rows ld apart. low, lowest: the second and third parts of C's
+ * elements, laid out as C; NULL where C has fewer. */
 typedef struct {
   int64_t m, n, k;
   const double *a;
@@ -25,8 +25,8 @@ enum { RM_LINALG_CHAIN = 256, RM_LINALG_PAIR_CHAIN = 64 };
  * `calls` products of at most k terms. plain: a term passes its own rounding, the additions of its chain, and one for each
  * chain that is joined: h roundings, each 2^-53 of what is summed, (1 + 2^-53)^h - 1 <= 1.01 h 2^-53 in all. pair: as
  * compensated sums of src/reduce/sum_parts.h, at most 2.3 (h + 1)^2 2^-106, h additions for each term. triple: the errors of
- * the main sum, and of products, (h + 1) 2^-53 in all, are summed by two-sums as well, at most 2 (h + 1) additions each, whose
- * errors are summed plainly, at most 3 (h + 1) additions: 6.6 (h + 1)^3 2^-159. Underflow is not counted. */
+ * the main sum, and of products, (h + 1) 2^-53 in all, are summed by two-sums as well, at most 2 (h + 1) additions each,
+ * whose errors are summed plainly, at most 3 (h + 1) additions: 6.6 (h + 1)^3 2^-159. Underflow is not counted. */
 static inline double rm_linalg_plain_unit(int64_t k) {
   const int64_t chain = k < RM_LINALG_CHAIN ? k : RM_LINALG_CHAIN;
   return (double)(chain + k / RM_LINALG_CHAIN + 4) * 0x1.03p-53;

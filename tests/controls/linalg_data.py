@@ -1,4 +1,5 @@
-"""Data beside boundaries of rounding for the bounds of src/linalg: solutions and determinants that are midpoints of two numbers of a format."""
+"""Data beside boundaries of rounding for the bounds of src/linalg: solutions and determinants that are midpoints of two
+numbers of a format."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ PRECISION = {"f4": 24, "f8": 53}
 
 
 def midpoint_system(rng, n: int, dtype: str):
-    """A X = b of small integers A whose solution has one bit more than the format in each component: all rows of A but the last add up to 0,
-    so that of solutions near each other b has few bits, and the last to 2, which moves the last bit up."""
+    """A X = b of small integers A whose solution has one bit more than the format in each component: all rows of A but the
+    last add up to 0, so that of solutions near each other b has few bits, and the last to 2, which moves the last bit up."""
     p = PRECISION[dtype]
     while True:
         a = rng.integers(-9, 10, (n, n))

@@ -1,4 +1,5 @@
-"""Every function of repmath/linalg.h on every instruction set, beside rational numbers (FLINT's matrices, and recurrences in Fractions)."""
+"""Every function of repmath/linalg.h on every instruction set, beside rational numbers: FLINT's matrices, recurrences in
+Fractions."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""repmath.linalg: NumPy's and SciPy's names and meanings, values beside rational numbers, and errors that name the argument."""
+"""repmath.linalg: NumPy's and SciPy's names and meanings, values beside rational numbers, errors that name the argument."""
 
 import linalg_library as exact
 import numpy as np

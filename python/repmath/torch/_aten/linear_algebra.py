@@ -168,7 +168,7 @@ def linalg_inv_ex(a: torch.Tensor, *, check_errors: bool = False) -> tuple[torch
 
 
 def _factors_for_gradient(a: torch.Tensor, x: Array) -> tuple[torch.Tensor, torch.Tensor]:
-    """Those of the transposed matrix where the tensor is contiguous: PyTorch's formula for the gradient of a determinant expects them."""
+    """Those of the transposed matrix where the tensor is contiguous: PyTorch's gradient of a determinant expects them."""
     lu, pivots, _ = linalg.factor_lu(_transposed(x) if a.is_contiguous() else x)
     return as_tensor(lu), as_tensor(pivots)
 
