@@ -5,6 +5,7 @@ target_sources(repmath_objects PRIVATE
   src/fft/infinities.c
   src/fft/plan.c
   src/fft/problem.c
+  src/fft/rational.c
   src/fft/residues.c)
 rm_isa_sources(src/fft/kernels.c)
 # These serve the few parts of results that are undecided otherwise; -O3 would make their code several times as large.

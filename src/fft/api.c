@@ -31,7 +31,8 @@ typedef struct {
   buffers tier[RM_FFT_TIERS];
   rm_fft_part *part;
   int64_t parts, room;
-  int64_t fast, double_double, exact;
+  int main; /* the tier that every transform passes */
+  int64_t exact;
   uint32_t flags;
   rm_status status;
 } worker;
@@ -50,7 +51,7 @@ static int make_buffers(buffers *b, const rm_fft_problem *p, const rm_fft_plan *
   double *at = memory;
   memset(at, 0, (size_t)(2 * planes * plane) * sizeof(double)); /* the ends of planes are read */
   b->memory = at;
-  b->work = (rm_fft_work){p->rank, plan, p->n, width, plane, {at, at + planes * plane}, at + 2 * planes * plane};
+  b->work = (rm_fft_work){p->rank, plan, p->n, width, plane, planes / 2, {at, at + planes * plane}, at + 2 * planes * plane};
   at += 2 * planes * plane + scratch;
   b->re = at, b->im = at + row, b->err = at + 2 * row;
   b->open = (uint8_t *)(b->err + RM_FFT_PAD);
@@ -219,8 +220,8 @@ static int round_row(const worker *t, buffers *b, const double *from, int64_t ro
   const rm_fft_problem *const p = t->problem;
   const int64_t width = b->work.width, count = p->out_last * width;
   const int wide = p->format == RM_F64;
-  int any = t->kernels->round[wide](&b->work, from, row * p->length[p->rank - 1] * width, count, factor, err, b->re, b->im,
-                                    b->open);
+  rm_fft_round_fn *const round = wide ? t->kernels->round_f64 : t->kernels->round_f32;
+  int any = round(&b->work, from, row * p->length[p->rank - 1] * width, count, factor, err, b->re, b->im, b->open);
   if (wide)
     for (int64_t i = 0; i < count; i++) {
       const int e = exponent[i % width];
@@ -235,7 +236,6 @@ static int round_row(const worker *t, buffers *b, const double *from, int64_t ro
 static rm_status decide_open(worker *t, buffers *b, const double *from, int64_t lane, int exponent, const char *x,
                              char *out) {
   const rm_fft_open open = {t->problem, x, out, from + lane, b->work.plane, b->work.width, b->err[lane], exponent};
-  t->exact += t->parts;
   return rm_fft_decide(&open, t->part, t->parts, &t->flags);
 }
 
@@ -267,7 +267,7 @@ static rm_status decide_f32(worker *t, const char *x, char *out) {
 /* The transforms of numbers [first, first + count), count <= width, of which each has a lane. */
 static rm_status transform_some(worker *t, int64_t first, int64_t count) {
   const rm_fft_problem *const p = t->problem;
-  const int tier = p->format == RM_F64 ? RM_FFT_DD : RM_FFT_B64;
+  const int tier = t->main;
   buffers *const b = &t->tier[tier];
   const int64_t width = b->work.width, last = p->length[p->rank - 1];
   int state[RM_FFT_PAD], exponent[RM_FFT_PAD];
@@ -277,9 +277,15 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
     if (lane >= count) b->err[lane] = 0.0, exponent[lane] = 0;
   }
   const double *const from = b->work.buffer[t->kernels->transform[tier](&b->work)];
-  double factor[2], err[RM_FFT_PAD];
-  factor_of(p, factor);
-  for (int64_t lane = 0; lane < width; lane++) err[lane] = b->err[lane] * factor[0];
+  double by[2], factor[RM_FFT_PAD], err[RM_FFT_PAD];
+  factor_of(p, by);
+  factor[1] = by[1];
+  for (int64_t lane = 0; lane < width; lane++) {
+    err[lane] = b->err[lane] * by[0];
+    if (lane == 0 || p->format == RM_F32) factor[lane] = by[0];
+    if (tier == RM_FFT_B64 || p->format == RM_F64) continue;
+    factor[lane] *= rm_pow2(exponent[lane]), err[lane] *= rm_pow2(exponent[lane]); /* elements of f32, and no part leaves binary64 */
+  }
   const int wanted = p->kind != RM_FFT_TO_REAL ? 3 : p->inverse ? 2 : 1;
   uint32_t again = 0;
   for (int64_t row = 0; row < p->rows; row++) {
@@ -306,7 +312,9 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
           for (int c = 0; c < 2; c++)
             if (b->open[k * width + lane] & wanted & 1 << c && !note(t, row * last + k, c != p->inverse)) s = RM_ERR_MEMORY;
       }
-      if (!s) s = tier == RM_FFT_DD ? decide_open(t, b, from, lane, exponent[lane], x, out) : decide_f32(t, x, out);
+      t->exact += t->parts;
+      t->parts = s ? 0 : rm_fft_decide_rational(p, x, out, t->part, t->parts, &t->flags);
+      if (!s && t->parts) s = tier == RM_FFT_DD ? decide_open(t, b, from, lane, exponent[lane], x, out) : decide_f32(t, x, out);
     }
     if (s) status = s;
   }
@@ -315,7 +323,7 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
 
 static void transform_part(worker *t, int64_t begin, int64_t end) {
   const rm_env env = rm_env_enter();
-  const int64_t width = t->tier[t->problem->format == RM_F64 ? RM_FFT_DD : RM_FFT_B64].work.width;
+  const int64_t width = t->tier[t->main].work.width;
   for (int64_t i = begin; i < end; i += width) {
     const rm_status s = transform_some(t, i, end - i < width ? end - i : width);
     if (s) t->status = s;
@@ -323,17 +331,27 @@ static void transform_part(worker *t, int64_t begin, int64_t end) {
   rm_env_leave(env, 0);
 }
 
+/* Whether f32 transforms are likely to have an undecided part: of about n^1.5 times the bound in last places, where results are as large as
+ * the norm of the input. Then double-double is the first tier. */
+static int is_long(const rm_fft_problem *p) {
+  double loss = 6.0;
+  for (int axis = 0; axis < p->rank; axis++) loss += rm_fft_loss(p->length[axis], RM_FFT_B64);
+  const double n = (double)p->n;
+  return n * __builtin_sqrt(n) * loss > 0x1p27;
+}
+
 static rm_status run(const rm_fft_problem *p, const struct rm_fft_kernels *kernels, uint32_t *flags) {
-  const int tier = p->format == RM_F64 ? RM_FFT_DD : RM_FFT_B64;
+  const int tier = p->format == RM_F64 || is_long(p) ? RM_FFT_DD : RM_FFT_B64;
   const rm_fft_plan *plan[RM_FFT_RANK] = {0};
-  worker shared = {.problem = p, .kernels = kernels, .plan = plan};
+  worker shared = {.problem = p, .kernels = kernels, .plan = plan, .main = tier};
   rm_status status = RM_OK;
   for (int axis = 0; axis < p->rank && !status; axis++) {
     plan[axis] = rm_fft_plan_get(p->length[axis], tier);
     if (!plan[axis]) status = RM_ERR_MEMORY;
     else shared.loss[tier] += plan[axis]->loss;
   }
-  const int64_t width = p->batches >= kernels->lanes && p->n * kernels->lanes <= TOGETHER ? kernels->lanes : 1;
+  const int beside = p->batches >= kernels->lanes && p->n * kernels->lanes <= TOGETHER;
+  const int64_t width = beside ? kernels->lanes : 1;
   const int64_t groups = (p->batches + width - 1) / width;
   int64_t chunks = p->n > ELEMENTS_A_THREAD ? groups : groups * p->n * width / ELEMENTS_A_THREAD;
   if (chunks > groups) chunks = groups;

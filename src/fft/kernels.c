@@ -11,22 +11,24 @@
 #define RM_FFT_PLANES 4
 #include "passes.inc"
 
-/* The errors of this vector's lanes. */
-RM_FN vf64 err_of(const rm_fft_work *work, const double *err, int64_t i) {
-  return work->width == 1 ? vf64_set1(*err) : vf64_load(err + i % work->width);
+/* What is one number for each transform, in this vector's lanes. */
+RM_FN vf64 of_lanes(const rm_fft_work *work, const double *numbers, int64_t i) {
+  return work->width == 1 ? vf64_set1(*numbers) : vf64_load(numbers + i % work->width);
 }
 
-/* Lanes that may be zero or of either sign are undecided: the test of f32 alone would round small ones to a zero of the sign
- * of y. */
+/* Of double-double the high parts are taken, which are within 2^-53 of themselves and the bound, as is each product with the
+ * factor: 2^-52. Lanes that may be zero or of either sign are undecided: the test of f32 alone would round small ones to a zero
+ * of the sign of y. */
 static int round_f32(const rm_fft_work *work, const double *from, int64_t begin, int64_t count, const double *scale,
                      const double *err, void *re, void *im, uint8_t *open) {
   uint32_t any = 0;
-  const vf64 factor = vf64_set1(scale[0]);
   for (int64_t i = 0; i < count; i += RM_LANES) {
-    const vf64 e = err_of(work, err, begin + i);
+    const vf64 factor = of_lanes(work, scale, begin + i);
+    const vf64 known = of_lanes(work, err, begin + i);
     uint32_t bits[2];
     for (int c = 0; c < 2; c++) {
-      const vf64 y = vf64_mul(vf64_load(from + c * work->plane + begin + i), factor);
+      const vf64 y = vf64_mul(vf64_load(from + c * work->half * work->plane + begin + i), factor);
+      const vf64 e = work->half == 1 ? known : vf64_mad(vf64_abs(y), vf64_set1(0x1p-50), known);
       const vm64 sure = vf64_lt(e, vf64_abs(y));
       const vm64 wide = vm64_or(vf64_overflows(y, RM_F32), vf64_undecided_within(y, e, RM_F32));
       bits[c] = vm64_bits(vm64_or(wide, vm64_not(sure)));
@@ -44,7 +46,7 @@ static int round_f64(const rm_fft_work *work, const double *from, int64_t begin,
   uint32_t any = 0;
   const rm_fft_dd factor = {vf64_set1(scale[0]), vf64_set1(scale[1])};
   for (int64_t i = 0; i < count; i += RM_LANES) {
-    const vf64 e = err_of(work, err, begin + i);
+    const vf64 e = of_lanes(work, err, begin + i);
     uint32_t bits[2];
     for (int c = 0; c < 2; c++) {
       const double *const p = from + 2 * c * work->plane + begin + i;
@@ -61,4 +63,4 @@ static int round_f64(const rm_fft_work *work, const double *from, int64_t begin,
 }
 
 const struct rm_fft_kernels RM_ISA_SYMBOL(rm_fft_kernels_of) = {
-    RM_LANES, {rm_fft_transform_b64, rm_fft_transform_dd}, {round_f32, round_f64}};
+    RM_LANES, {rm_fft_transform_b64, rm_fft_transform_dd}, round_f32, round_f64};

@@ -44,20 +44,21 @@ typedef struct {
   int rank;
   const rm_fft_plan *const *plan;
   int64_t n, width, plane;
+  int half; /* planes of a real part: 1 in binary64, 2 in double-double */
   double *buffer[2], *scratch; /* scratch: rm_fft_scratch numbers */
 } rm_fft_work;
 
-/* The last step, for `count` numbers from `from` on, of the transforms of a call to f32 (y f32) or f64 (y f64). The exact
- * value is within err (of which there are width, or one) of the number times scale. Results without their last bits go to re
- * and im, of f32 or f64; bit 0 of open[i] says that the real part of result i is undecided, bit 1 that the imaginary part is.
- * Returns whether any bit is set. */
+/* The last step, for `count` numbers from `from` on, of the transforms of a call to f32 (y f32) or f64 (y f64). The exact value
+ * is within err of the number times scale: in f32 there are width of both, in f64 scale is one number in two parts. Results
+ * without their last bits go to re and im, of f32 or f64; bit 0 of open[i] says that the real part of result i is undecided,
+ * bit 1 that the imaginary part is. Returns whether any bit is set. */
 typedef int rm_fft_round_fn(const rm_fft_work *work, const double *from, int64_t begin, int64_t count, const double *scale,
                             const double *err, void *re, void *im, uint8_t *open);
 
 struct rm_fft_kernels {
   int lanes;
   int (*transform[RM_FFT_TIERS])(const rm_fft_work *work); /* of buffer[0]; returns which buffer has the result */
-  rm_fft_round_fn *round[RM_FFT_TIERS];                    /* binary64 to f32, double-double to f64 */
+  rm_fft_round_fn *round_f32, *round_f64;                  /* of either tier; of double-double */
 };
 RM_ISA_TABLES(struct rm_fft_kernels, rm_fft_kernels_of, rm_fft_kernels)
 

@@ -119,19 +119,28 @@ static double loss_of(int64_t r, int tier, int last) {
   return butterfly + (last ? 0.0 : tier == RM_FFT_B64 ? 4.0 : 8.0);
 }
 
+double rm_fft_loss(int64_t n, int tier) {
+  double loss = 0.0;
+  while (n > 1) {
+    const int64_t r = next_radix(n);
+    n /= r;
+    loss += loss_of(r, tier, n == 1);
+  }
+  return loss;
+}
+
 static rm_fft_plan *make(int64_t n, int tier) {
   const int planes = tier == RM_FFT_B64 ? 2 : 4;
   rm_fft_plan *plan = calloc(1, sizeof *plan);
   double *root = n > INT64_C(1) << 40 ? NULL : malloc((size_t)n * 4 * sizeof(double));
   int64_t count = 0;
   if (!plan || !root || !all_roots(root, n)) goto failed;
-  plan->n = n, plan->tier = tier;
+  plan->n = n, plan->tier = tier, plan->loss = rm_fft_loss(n, tier);
   for (int64_t rest = n; rest > 1;) {
     rm_fft_pass *const p = plan->pass + plan->passes++;
     p->r = next_radix(rest), p->m = rest / p->r;
     count += (p->r - 1) * p->m + p->r;
     rest = p->m;
-    plan->loss += loss_of(p->r, tier, rest == 1);
   }
   plan->bytes = (count * planes + 1) * (int64_t)sizeof(double);
   plan->memory = malloc((size_t)plan->bytes);

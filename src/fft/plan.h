@@ -32,6 +32,9 @@ typedef struct rm_fft_plan {
  * values that are 0, 1 or -1 are exact. */
 void rm_fft_root(double root[4], int64_t m, int64_t n);
 
+/* The bound of the errors of a transform of this length (rm_fft_plan.loss). */
+double rm_fft_loss(int64_t n, int tier);
+
 /* A plan, which may be shared with other threads; NULL: there is no memory for it. */
 const rm_fft_plan *rm_fft_plan_get(int64_t n, int tier);
 void rm_fft_plan_release(const rm_fft_plan *plan);
