@@ -8,6 +8,7 @@ from random_numbers import random_numbers
 from threadpoolctl import threadpool_limits
 from timing import compare
 from training import training
+from transforms import transforms
 
 import repmath
 
@@ -73,6 +74,7 @@ def run(quick=False):
             *others(),
             *scatters(quick),
             *random_numbers(quick),
+            *transforms(quick),
             *operators(quick),
             *convolutions(quick),
             *training(quick),

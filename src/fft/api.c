@@ -284,7 +284,8 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
     err[lane] = b->err[lane] * by[0];
     if (lane == 0 || p->format == RM_F32) factor[lane] = by[0];
     if (tier == RM_FFT_B64 || p->format == RM_F64) continue;
-    factor[lane] *= rm_pow2(exponent[lane]), err[lane] *= rm_pow2(exponent[lane]); /* elements of f32, and no part leaves binary64 */
+    factor[lane] *= rm_pow2(exponent[lane]),
+        err[lane] *= rm_pow2(exponent[lane]); /* elements of f32, and no part leaves binary64 */
   }
   const int wanted = p->kind != RM_FFT_TO_REAL ? 3 : p->inverse ? 2 : 1;
   uint32_t again = 0;
@@ -314,7 +315,8 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
       }
       t->exact += t->parts;
       t->parts = s ? 0 : rm_fft_decide_rational(p, x, out, t->part, t->parts, &t->flags);
-      if (!s && t->parts) s = tier == RM_FFT_DD ? decide_open(t, b, from, lane, exponent[lane], x, out) : decide_f32(t, x, out);
+      if (!s && t->parts)
+        s = tier == RM_FFT_DD ? decide_open(t, b, from, lane, exponent[lane], x, out) : decide_f32(t, x, out);
     }
     if (s) status = s;
   }
@@ -331,8 +333,8 @@ static void transform_part(worker *t, int64_t begin, int64_t end) {
   rm_env_leave(env, 0);
 }
 
-/* Whether f32 transforms are likely to have an undecided part: of about n^1.5 times the bound in last places, where results are as large as
- * the norm of the input. Then double-double is the first tier. */
+/* Whether f32 transforms are likely to have an undecided part: of about n^1.5 times the bound in last places, where results are
+ * as large as the norm of the input. Then double-double is the first tier. */
 static int is_long(const rm_fft_problem *p) {
   double loss = 6.0;
   for (int axis = 0; axis < p->rank; axis++) loss += rm_fft_loss(p->length[axis], RM_FFT_B64);

@@ -104,6 +104,23 @@ static int64_t order_of(const rm_fft_problem *p, int64_t k) {
   return order;
 }
 
+/* The prime factors of a number, at most 15 below 2^62; their count. */
+static int factors_of(int64_t n, int64_t factor[16]) {
+  int count = 0;
+  for (int64_t f = 2; n > 1; f++) {
+    if (f > n / f) f = n;
+    if (n % f) continue;
+    factor[count++] = f;
+    while (n % f == 0) n /= f;
+  }
+  return count;
+}
+static int has_factor(int64_t u, const int64_t *factor, int count) {
+  for (int i = 0; i < count; i++)
+    if (u % factor[i] == 0) return 1;
+  return 0;
+}
+
 /* Whether part k, or its square, is rational: all of its conjugates have its residues, and no approximation of theirs (of its
  * absolute value) is further from its own than 2 E, and 2^-40 of them for the roundings here. Any two of them are then less
  * than 16 E apart, twice the parts. */
@@ -112,10 +129,12 @@ static int rational_class(const decision *d, int64_t k, int imaginary) {
   uint8_t *const state = d->state[imaginary];
   if (state[k] != UNKNOWN) return state[k] == RATIONAL;
   const double *const own = rm_fft_value(d->open, k, imaginary);
+  int64_t factor[16];
+  const int factors = factors_of(order, factor);
   int rational = 1;
   for (int fill = 0; fill < 2; fill++)
     for (int64_t u = 1; u <= order; u++) {
-      if (rm_fft_gcd(u, order) != 1 || (order % 4 == 0 && u % 4 == 3)) continue;
+      if ((order % 4 == 0 && u % 4 == 3) || has_factor(u, factor, factors)) continue;
       const int64_t at = multiple(d->p, k, u);
       if (fill) {
         state[at] = rational ? RATIONAL : IRRATIONAL;
