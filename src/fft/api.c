@@ -333,8 +333,8 @@ static void transform_part(worker *t, int64_t begin, int64_t end) {
   rm_env_leave(env, 0);
 }
 
-/* Whether f32 transforms are likely to have an undecided part: of about n^1.5 times the bound in last places, where results are
- * as large as the norm of the input. Then double-double is the first tier. */
+/* Whether f32 transforms are likely to have an undecided part: of about n^1.5 times the bound in last places, where results
+ * are as large as the norm of the input. Then double-double is the first tier. */
 static int is_long(const rm_fft_problem *p) {
   double loss = 6.0;
   for (int axis = 0; axis < p->rank; axis++) loss += rm_fft_loss(p->length[axis], RM_FFT_B64);

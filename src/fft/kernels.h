@@ -49,9 +49,9 @@ typedef struct {
 } rm_fft_work;
 
 /* The last step, of `count` numbers of the transforms from `begin` on, to f32 or f64. The exact value is within err of the
- * number times scale: there are width of err, and in f32 of scale, which in f64 is one number in two parts. Rounded results go
- * to re and im, of f32 or f64; bit 0 of open[i] says that the real part of result i is undecided, bit 1 that the imaginary part
- * is. Returns whether any bit is set. */
+ * number times scale: there are width of err, and in f32 of scale, which in f64 is one number in two parts. Rounded results
+ * go to re and im, of f32 or f64; bit 0 of open[i] says that the real part of result i is undecided, bit 1 that the imaginary
+ * part is. Returns whether any bit is set. */
 typedef int rm_fft_round_fn(const rm_fft_work *work, const double *from, int64_t begin, int64_t count, const double *scale,
                             const double *err, void *re, void *im, uint8_t *open);
 
