@@ -17,8 +17,8 @@ RM_FN vf64 of_lanes(const rm_fft_work *work, const double *numbers, int64_t i) {
 }
 
 /* Of double-double the high parts are taken. They are within 2^-53 of themselves and the bound, and the factor, its product
- * and the test (crlibm/simd/undecided.h) make less than 2^-51 more. Lanes that may be zero or of either sign are undecided: the
- * test of f32 alone would round small ones to a zero of the sign of y. */
+ * and the test (crlibm/simd/undecided.h) make less than 2^-51 more. Lanes that may be zero or of either sign are undecided:
+ * the test of f32 alone would round small ones to a zero of the sign of y. */
 static int round_f32(const rm_fft_work *work, const double *from, int64_t begin, int64_t count, const double *scale,
                      const double *err, void *re, void *im, uint8_t *open) {
   uint32_t any = 0;
