@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 
 import repmath
-from repmath import linalg, nn, optim, random
+from repmath import fft, linalg, nn, optim, random
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 rng = np.random.default_rng(5)
@@ -129,6 +129,12 @@ CALLS = {
         ("adam_step", (X, Y, floats(4, 6), floats(4, 6) ** 2), {"step": 3, "weight_decay": 0.1}),
         ("adamw_step", (X, Y, floats(4, 6), floats(4, 6) ** 2, floats(4, 6) ** 2), {"step": 1}),
     ],
+    fft: [
+        *((name, (X,), NOTHING) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")),
+        *((f"{name}{end}", (X,), {"norm": "ortho"}) for name in ("fft", "ifft", "rfft", "irfft") for end in ("2", "n")),
+        ("fftshift", (X,), NOTHING),
+        ("ifftshift", (X,), NOTHING),
+    ],
     linalg: [
         ("cho_factor", (DEFINITE,), NOTHING),
         ("cholesky", (DEFINITE,), {"upper": True}),
@@ -148,6 +154,7 @@ CALLS = {
 # Those that take no arrays, and classes, which have tests of their own.
 WITHOUT = {
     repmath: {"Accumulator", "config", "get_include", "get_num_threads", "reset_stats", "set_num_threads", "show_config", "stats"},
+    fft: {"fftfreq", "rfftfreq"},
     linalg: {"LinAlgError", "cho_solve", "lu_solve"},  # they take tuples
     nn: set(),
     optim: {"SGD", "Adam", "AdamW"} | {name for name in optim.__all__ if name.endswith("_schedule")},

@@ -64,7 +64,10 @@ class _Copies:
         if isinstance(x, (np.ndarray, np.generic)):
             own = next((a for a, host in zip(self.arrays, self.hosts, strict=True) if host is x), None)
             return upload(self.place, np.asarray(x)) if own is None else own
-        return type(x)(map(self.returned, x)) if isinstance(x, (tuple, list)) else x
+        if not isinstance(x, (tuple, list)):
+            return x
+        kind: Any = getattr(type(x), "_make", type(x))  # a named tuple stays one
+        return kind(map(self.returned, x))
 
 
 def _through_main_memory(function: Callable[..., Any], arrays: list[Array], arguments: Any, keywords: Any) -> Any:
