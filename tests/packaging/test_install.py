@@ -18,6 +18,7 @@ HEADERS = [
     "core.h",
     "elementwise.h",
     "elementwise_rounded.h",
+    "fft.h",
     "formulas.h",
     "linalg.h",
     "losses.h",

@@ -36,6 +36,17 @@ def random_number(rng: random.Random, kernel: graph.Kernel) -> Fraction:
     return graph.inwards(f"{a + (b - a) * Fraction(rng.randrange(1, 2**60), 2**60)}", kernel.format, 1)
 
 
+def random_error(rng: random.Random, kernel: graph.Kernel, parsed: graph.Graph) -> tuple[Fraction, Fraction]:
+    """Such a number, and the error there. The exact evaluation has no infinities: numbers at which an expression that is not selected overflows are
+    left out."""
+    while True:
+        x = random_number(rng, kernel)
+        try:
+            return x, observed(kernel, parsed, x)
+        except OverflowError:
+            assert kernel.name == "lgamma_b64" and x > 2**60, (kernel.name, x)
+
+
 def piece_around(kernel: graph.Kernel, x: Fraction) -> prove.Piece:
     """A small box in the domain that has x in it."""
     interval = next(i for i in evidence.domain(kernel) if i.low <= x <= i.high)
@@ -102,8 +113,8 @@ def test_bounds_contain_the_errors(name):
     for build, fma in BUILDS.items():
         parsed = graph.parse(graph.recorded(name), fma)
         for _ in range(POINTS):
-            x = random_number(rng, kernel)
-            error = taylor.ball(observed(kernel, parsed, x))
+            x, value = random_error(rng, kernel, parsed)
+            error = taylor.ball(value)
             assert error <= prove.prove_piece(kernel, parsed, prove.Piece(x, x)).ratio, (build, x)
             if kernel.kind == "dd_steps":
                 continue  # its boxes are those of x less a multiple of the step: the test below
@@ -145,7 +156,7 @@ def test_a_claim_below_a_witness_is_rejected(name):
     claim = graph.evaluate(graph.parse(text, True), {"x": 0.75, "g": 1.0})["claim"]
     for fma in BUILDS.values():
         parsed = graph.parse(text, fma)
-        found = {x: observed(kernel, parsed, x) for x in (random_number(rng, kernel) for _ in range(20))}
+        found = dict(random_error(rng, kernel, parsed) for _ in range(20))
         worst = max(found, key=found.get)
         lower = graph.parse(with_claim(text, claim * float(found[worst]) * (1 - 2.0**-20)), fma)
         assert prove.prove_piece(kernel, lower, prove.Piece(worst, worst)).ratio > 1
