@@ -8,7 +8,7 @@ import pytest
 from public_calls import CALLS, W, X, Y
 
 import repmath
-from repmath import nn, optim
+from repmath import fft, nn, optim
 
 SLOTS = [
     (module, name, arguments, keywords, place)
@@ -114,8 +114,10 @@ def test_containers(module, name, arguments, keywords, place):
         assert "would be" in str(error) and "pass" in str(error), (kind, error)
 
 
-# permutation moves elements of any type.
+# permutation and shifts move elements of any type, transforms are of complex numbers.
 ANY_TYPE = {("permutation", "objects"), ("permutation", "complex"), ("digest", "complex")}
+ANY_TYPE |= {(name, kind) for name in ("fftshift", "ifftshift") for kind in ("objects", "complex")}
+ANY_TYPE |= {(name, "complex") for name in fft.__all__ if not name.startswith(("rfft", "ihfft"))}
 
 
 @slots
