@@ -2,8 +2,8 @@
  *
  * x <= 8.5: with t and m of lgamma_b64.h, D(t) = digamma(2 + t), a polynomial, and digamma x is D(t) + 1/(x - 1) + ... + 1/(x
  * - m + 2) for m >= 3, D - 1/x for m = 1, D - 1/x - 1/(1 + x) for m = 0. The sum of reciprocals is a quotient q/p. Beyond:
- *   log x -
- * 1/(2x) - S(1/x^2)/x^2, the asymptotic series with 8 terms; the first left out is below 2^-50.
+ *   log x - 1/(2x) - S(1/x^2)/x^2,
+ * the asymptotic series with 8 terms; the first left out is below 2^-50.
  *
  * digamma has a zero at 1.46, so that the error is absolute, u = 2^-53:
  *   D         2^-50.3 and the roundings of Horner's rule, of parts below 0.75 in all halved by t: 4 u; |D| < 0.75

@@ -95,10 +95,7 @@ def _transform(x: _Array, axes: tuple[int, ...], lengths: tuple[int, ...], kind:
     for axis, count in zip(axes, halves if kind == "to real" else lengths, strict=True):
         x = _resized(x, axis, count)
     small = x.dtype in (F32, C64)
-    real = x.dtype.kind != "c"
-    if kind == "to real" and real:
-        x = x.astype(C64 if small else C128)
-    elif kind == "complex" and real:
+    if x.dtype.kind != "c" and kind != "from real":
         x = x.astype(C64 if small else C128)
     shape = list(x.shape)
     for axis, count in zip(axes, halves if kind == "from real" else lengths, strict=True):

@@ -81,7 +81,7 @@ static int make_residues(decision *d) {
 /* The residue of a part, or of its square. */
 static uint64_t residue_at(const decision *d, int i, int64_t k, int imaginary) {
   const uint64_t r = d->residues[i].part[imaginary * d->p->n + k];
-  return d->root ? rm_fft_residue_product(&d->residues[i].q, r, r) : r;
+  return d->root ? rm_mod_mul(&d->residues[i].q, r, r) : r;
 }
 
 /* The index of u k, and the order of k. */
@@ -168,10 +168,10 @@ static int is_exactly(const decision *d, int64_t k, int imaginary, int negative,
     }
   else shift = 0;
   for (int i = 0; i < d->primes; i++) {
-    const rm_fft_modulus *const q = &d->residues[i].q;
-    uint64_t r = rm_fft_residue_product(q, rm_fft_residue(q, m, shift), rm_fft_residue(q, (uint64_t)n, 0));
-    if (d->root) r = rm_fft_residue_product(q, r, rm_fft_residue(q, m, 0));
-    else if (negative) r = rm_fft_residue_negative(q, r);
+    const rm_modulus *const q = &d->residues[i].q;
+    uint64_t r = rm_mod_mul(q, rm_fft_residue(q, m, shift), rm_fft_residue(q, (uint64_t)n, 0));
+    if (d->root) r = rm_mod_mul(q, r, rm_fft_residue(q, m, 0));
+    else if (negative) r = rm_mod_sub(q, 0, r);
     if (r != residue_at(d, i, k, imaginary)) return 0;
   }
   return rational_class(d, k, imaginary);

@@ -24,18 +24,14 @@
  * X_k take the place of these numbers. */
 #pragma once
 
+#include "../common/modular.h"
 #include "problem.h"
 
 enum { RM_FFT_PRIMES = 256 };
 
-/* Arithmetic modulo an odd number p < 2^62, of numbers times 2^64 (Montgomery 1985). */
-typedef struct {
-  uint64_t p, inverse, one, square; /* -1/p modulo 2^64; 2^64 and 2^128 modulo p */
-} rm_fft_modulus;
-
 /* The residues of all parts of a transform modulo one prime: 2 Re X_k/2^unit at k, 2 Im X_k/2^unit at n + k. */
 typedef struct {
-  rm_fft_modulus q;
+  rm_modulus q;
   uint64_t *part;
 } rm_fft_residues;
 
@@ -44,10 +40,7 @@ int rm_fft_residues_make(rm_fft_residues *r, const rm_fft_problem *p, const doub
                          uint64_t below);
 
 /* m 2^e modulo the prime, e >= 0. */
-uint64_t rm_fft_residue(const rm_fft_modulus *q, uint64_t m, int64_t e);
-uint64_t rm_fft_residue_product(const rm_fft_modulus *q, uint64_t a, uint64_t b);
-/* p - a, or 0. */
-uint64_t rm_fft_residue_negative(const rm_fft_modulus *q, uint64_t a);
+uint64_t rm_fft_residue(const rm_modulus *q, uint64_t m, int64_t e);
 
 int64_t rm_fft_gcd(int64_t a, int64_t b);
 /* The least common multiple of the lengths. */

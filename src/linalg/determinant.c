@@ -57,8 +57,7 @@ static void multiply_magnitudes(int64_t n, const double *m, const double *from, 
   }
 }
 
-/* T + S and E. one = rows of |X| |P A| |Y|, other = rows
- * of (|T| + |S|) |Y|. */
+/* T + S and E. one = rows of |X| |P A| |Y|, other = rows of (|T| + |S|) |Y|. */
 static void multiply_factors(workspace *w) {
   const int64_t n = w->n;
   const size_t bytes = (size_t)(n * n) * sizeof *w->e;
@@ -186,7 +185,7 @@ static int round_log(const uint64_t *limbs, int64_t length, int64_t e, double er
     rm_ball_store(&a, 0, limbs, (int)length, e, err, n);
     rm_ball_log(&y, &a);
     if (rm_ball_round(&y, format, RM_NEAREST, flags, bits)) return 1;
-    if (err != 0.0 && n >= 4) return 0;
+    if (err != 0.0) return 0; /* more limbs do not make it smaller */
   }
   return 0;
 }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "modular.h"
+#include "../common/modular.h"
 
 enum { PRIME_BITS = 61 }; /* every prime is above 2^61 */
 #define RM_LINALG_WORK 0x1p39 /* multiplications modulo a prime: some ten minutes */
@@ -59,7 +59,7 @@ static void set_scales(integers *s) {
 }
 
 /* Hadamard by rows of (N, c), each norm at most root(n + 1) 2^length, and by columns: norms of columns at least 1, or N is
- * singular, in which case every determinant of n columns that are not 0 has the bound as well. 2 root(n + 1) <= 2^half. */
+ * singular, in which case every determinant of n columns that are not 0 has the bound as well. root(n + 1) <= 2^half. */
 static void set_bits(integers *s) {
   const int64_t n = s->n, k = s->k;
   int half = 1;
@@ -294,7 +294,7 @@ static rm_status solve_columns(const integers *s, const rm_exact_system *system,
   int64_t good = 0, bad = 0, dependent = 0;
   uint64_t from = RM_LINALG_PRIMES_BELOW;
   while (ok && good < goal && (good > 0 || bad < needed)) {
-    const rm_modulus m = rm_prime_below(from);
+    const rm_modulus m = rm_prime_below(from, 2);
     from = m.p;
     int64_t column = 0;
     load(s, &m, first, columns, &w);
@@ -380,7 +380,7 @@ rm_status rm_exact_determinant(int64_t n, const double *a, rm_exact_number *det)
   if (!status && !(allocate(&s, 0, 1, &w, &c) && (work = rm_linalg_memory(c.room, 8)) != NULL)) status = RM_ERR_MEMORY;
   uint64_t from = RM_LINALG_PRIMES_BELOW;
   for (int64_t i = 0; i < needed && !status; i++) {
-    const rm_modulus m = rm_prime_below(from);
+    const rm_modulus m = rm_prime_below(from, 2);
     int64_t column;
     from = m.p;
     load(&s, &m, 0, 0, &w);

@@ -12,6 +12,8 @@ enum { ROWS = 4, VECTORS = 2, PAIR_ROWS = 2, PAIR_VECTORS = 2 };
 #endif
 enum { WIDTH = VECTORS * RM_LANES, PAIR_WIDTH = PAIR_VECTORS * RM_LANES, TRIPLE_ROWS = 2 };
 
+typedef void (*tile_function)(const rm_linalg_product *p, const double *b, int64_t i, int64_t j, int64_t k, int64_t count);
+
 /* Columns j to j + width of `count` rows of B from row k on. */
 RM_FN void pack(double *to, const rm_linalg_product *p, int64_t k, int64_t count, int64_t j, const int width) {
   const int64_t columns = p->n - j < width ? p->n - j : width;
@@ -62,17 +64,6 @@ RM_FN void plain_tile(const rm_linalg_product *p, const double *b, int64_t i, in
   }
 }
 
-static void plain(const rm_linalg_product *p) {
-  double b[RM_LINALG_CHAIN * WIDTH];
-  for (int64_t k = 0; k < p->k; k += RM_LINALG_CHAIN) {
-    const int64_t count = p->k - k < RM_LINALG_CHAIN ? p->k - k : RM_LINALG_CHAIN;
-    for (int64_t j = 0; j < p->n; j += WIDTH) {
-      pack(b, p, k, count, j, WIDTH);
-      for (int64_t i = 0; i < p->m; i += ROWS) plain_tile(p, b, i, j, k, count);
-    }
-  }
-}
-
 /* Sums and their errors by two-sums; the errors of products join those. */
 RM_FN void pair_tile(const rm_linalg_product *p, const double *b, int64_t i, int64_t j, int64_t k, int64_t count) {
   vf64 s[PAIR_ROWS][PAIR_VECTORS], e[PAIR_ROWS][PAIR_VECTORS];
@@ -108,17 +99,6 @@ RM_FN void pair_tile(const rm_linalg_product *p, const double *b, int64_t i, int
       vf64_store(at_low + o, vf64_add(vf64_load(at_low + o), vf64_add(sum.lo, lo)));
     }
     if (at != c) store_part(c, buffer, columns), store_part(low, buffer_low, columns);
-  }
-}
-
-static void pair(const rm_linalg_product *p) {
-  double b[RM_LINALG_PAIR_CHAIN * PAIR_WIDTH];
-  for (int64_t k = 0; k < p->k; k += RM_LINALG_PAIR_CHAIN) {
-    const int64_t count = p->k - k < RM_LINALG_PAIR_CHAIN ? p->k - k : RM_LINALG_PAIR_CHAIN;
-    for (int64_t j = 0; j < p->n; j += PAIR_WIDTH) {
-      pack(b, p, k, count, j, PAIR_WIDTH);
-      for (int64_t i = 0; i < p->m; i += PAIR_ROWS) pair_tile(p, b, i, j, k, count);
-    }
   }
 }
 
@@ -164,15 +144,28 @@ RM_FN void triple_tile(const rm_linalg_product *p, const double *b, int64_t i, i
   }
 }
 
-static void triple(const rm_linalg_product *p) {
-  double b[RM_LINALG_PAIR_CHAIN * PAIR_WIDTH];
-  for (int64_t k = 0; k < p->k; k += RM_LINALG_PAIR_CHAIN) {
-    const int64_t count = p->k - k < RM_LINALG_PAIR_CHAIN ? p->k - k : RM_LINALG_PAIR_CHAIN;
-    for (int64_t j = 0; j < p->n; j += PAIR_WIDTH) {
-      pack(b, p, k, count, j, PAIR_WIDTH);
-      for (int64_t i = 0; i < p->m; i += TRIPLE_ROWS) triple_tile(p, b, i, j, k, count);
+/* All tiles of C, chain by chain; b has room for a chain of `width` columns. */
+RM_FN void by_tiles(const rm_linalg_product *p, tile_function tile, double *b, int64_t chain, const int width,
+                    const int rows) {
+  for (int64_t k = 0; k < p->k; k += chain) {
+    const int64_t count = p->k - k < chain ? p->k - k : chain;
+    for (int64_t j = 0; j < p->n; j += width) {
+      pack(b, p, k, count, j, width);
+      for (int64_t i = 0; i < p->m; i += rows) tile(p, b, i, j, k, count);
     }
   }
+}
+static void plain(const rm_linalg_product *p) {
+  double b[RM_LINALG_CHAIN * WIDTH];
+  by_tiles(p, plain_tile, b, RM_LINALG_CHAIN, WIDTH, ROWS);
+}
+static void pair(const rm_linalg_product *p) {
+  double b[RM_LINALG_PAIR_CHAIN * PAIR_WIDTH];
+  by_tiles(p, pair_tile, b, RM_LINALG_PAIR_CHAIN, PAIR_WIDTH, PAIR_ROWS);
+}
+static void triple(const rm_linalg_product *p) {
+  double b[RM_LINALG_PAIR_CHAIN * PAIR_WIDTH];
+  by_tiles(p, triple_tile, b, RM_LINALG_PAIR_CHAIN, PAIR_WIDTH, TRIPLE_ROWS);
 }
 
 extern const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table);

@@ -90,13 +90,17 @@ def test_draws(family, dtype):
                 assert (ours, ours_left) == (theirs, theirs_left), (overload, args)
 
 
-def test_other_draws_are_seen():
-    """The control: under another seed the results differ."""
-    p = torch.full((64,), 0.5)
-    torch.manual_seed(1)
-    first = outcome(_core.Chances("new"), (p,), {})
-    torch.manual_seed(2)
-    assert outcome(_core.Chances("new"), (p,), {}) != first
+def test_a_wrong_call_is_seen():
+    """The control: the call of another operator, which draws the same numbers."""
+    overload, p = aten.bernoulli.default, torch.full((64,), 0.5)
+    before = _core.prepare_call(overload, _core.Drawn("rand", "new", like=True))
+    try:
+        (ours, _), (theirs, _) = drawn(overload, (p,), 1)
+    finally:
+        _core.prepare_call(overload, before)
+    assert ours is not NotImplemented and ours != theirs
+    (ours, _), (theirs, _) = drawn(overload, (p,), 1)
+    assert ours == theirs
 
 
 def test_a_call_that_is_declined_draws_nothing():

@@ -163,7 +163,7 @@ cdef class Race(Call):
         cdef Memory memory
         cdef double *wide
         cdef double v
-        cdef int64_t rows, n, i, k, positive, most, samples, turns = 1, count
+        cdef int64_t rows, n, i, k, positive, samples, turns = 1, count
         cdef uint64_t key
         cdef ptrdiff_t size
         cdef char *e

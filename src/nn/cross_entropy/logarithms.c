@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "../../common/modular.h"
 #include "divisor.h"
 
 /* Limits of the work. A step takes some nanoseconds; there are as many as primes, times the degree, times the terms of all
@@ -70,23 +71,6 @@ static uint64_t pow_mod(uint64_t a, uint64_t k, uint64_t p) {
   for (a %= p; k; k >>= 1, a = mul_mod(a, a, p))
     if (k & 1) r = mul_mod(r, a, p);
   return r;
-}
-
-/* Whether an odd number between 2^60 and 2^61 is a prime: the first 13 primes are bases that leave no strong pseudoprime
- * below 3.3e24 (Sorenson, Webster, Strong pseudoprimes to twelve prime bases, 2017). */
-static int is_prime(uint64_t p) {
-  static const uint8_t bases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41};
-  const int twos = __builtin_ctzll(p - 1);
-  for (size_t i = 0; i < sizeof bases; i++) {
-    uint64_t a = pow_mod(bases[i], (p - 1) >> twos, p);
-    int passes = a == 1 || a == p - 1;
-    for (int k = 1; k < twos && !passes; k++) {
-      a = mul_mod(a, a, p);
-      passes = a == p - 1;
-    }
-    if (!passes) return 0;
-  }
-  return 1;
 }
 
 /* An exact number times 2^-unit, an integer, modulo p. */
@@ -182,8 +166,7 @@ static int derivative_is_zero(const work *w, int64_t degree, int64_t primes, int
   int zero = 1;
   uint64_t p = (UINT64_C(1) << 61) + 1;
   for (int64_t found = 0; found < primes && zero; found++) {
-    do p -= 2;
-    while (!is_prime(p));
+    p = rm_prime_below(p, 2).p;
     for (int64_t up_to = degree < 64 ? degree : 64; zero;
          up_to = degree) { /* most sums that are not 0 show it in the first 64 coefficients */
       for (int64_t i = 1; i <= up_to; i++) f[i] = 0;

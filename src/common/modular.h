@@ -1,4 +1,4 @@
-/* Arithmetic modulo primes below 2^62, in Montgomery's form: x stands for x 2^64 mod p. */
+/* Arithmetic modulo odd numbers p < 2^62, in Montgomery's form (Montgomery 1985): x stands for x 2^64 mod p. */
 #pragma once
 
 #include <stdint.h>
@@ -37,8 +37,8 @@ static inline rm_modulus rm_modulus_of(uint64_t p) {
   return (rm_modulus){p, 0 - inverse, one, (uint64_t)((unsigned __int128)one * one % p)};
 }
 
-/* The largest prime below `from`, which is odd, 2^61 < from < 2^62. The test of Miller and Rabin with the primes up to 37
- * errs for no number below 2^64 (Sorenson and Webster, Math. Comp. 86, 2017). */
+/* Whether p > 37 is a prime: the test of Miller and Rabin with the primes up to 37 errs for no number below 2^64 (Sorenson
+ * and Webster, Math. Comp. 86, 2017). */
 static inline int rm_is_prime(const rm_modulus *m) {
   static const unsigned char small[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
   const uint64_t minus_one = m->p - m->one, even = m->p - 1;
@@ -53,9 +53,10 @@ static inline int rm_is_prime(const rm_modulus *m) {
   }
   return 1;
 }
-static inline rm_modulus rm_prime_below(uint64_t from) {
+/* The largest prime below `from` that is `from` less a multiple of `step`, an even number. */
+static inline rm_modulus rm_prime_below(uint64_t from, uint64_t step) {
   for (;;) {
-    from -= 2;
+    from -= step;
     const rm_modulus m = rm_modulus_of(from);
     if (rm_is_prime(&m)) return m;
   }
