@@ -21,6 +21,7 @@ from . import (
     _parameters,
 )
 from ._aten import devices, prepared  # noqa: F401
+from ._aten.collectives import functions as collectives
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
 from ._aten.table import FUNCTIONS
@@ -110,6 +111,8 @@ def _shapes_alone(func: Any, types: Any) -> bool:
     return func in _FACTORIES and torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
 
 
+# Operators of torch.distributed; None: PyTorch's own.
+_COLLECTIVES = collectives()
 _FACTORIES = frozenset(f for f in FUNCTIONS if not any("Tensor" in str(a.type) for a in f._schema.arguments))
 
 
@@ -218,6 +221,8 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
             entry.block._looks -= 1
             if _parameters.look(func, args, _callers_frame):
                 entry.block._looks = 0
+        if func in _COLLECTIVES:
+            return self._collective(func, args, kwargs)
         device = _foreign(args, kwargs)
         if device is not None and device.type in KINDS:
             return self._on_device(func, args, kwargs, device)
@@ -231,6 +236,17 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         if device is not None and not hasattr(function, "moves"):
             return self._own(func, args, kwargs, f"tensors on {device} are not")
         return self._call(function, func, args, kwargs)
+
+    def _collective(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What an operator of torch.distributed returns. Its errors, too, are those of all ranks."""
+        function = _COLLECTIVES[func]
+        if function is None:
+            return func(*args, **kwargs)
+        try:
+            with _core.Environment():
+                return function(*args, **kwargs)
+        except Uncovered as error:
+            return self._own(func, args, kwargs, str(error))
 
     def _on_device(self, func: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
         """What an operator returns for tensors on a GPU, or one that it makes there."""
