@@ -131,6 +131,7 @@ def documentation():
         "ufunc), as `rm_<f>_<format>` (C, one value), `rm_v<f>_<format>` (C, strided arrays), `rm_cuda_v<f>_<format>` (a GPU), and",
         "in any rounding mode as `repmath.rounding.<f>` and `rm_v<f>_rounded_<format>`. Special values are those of IEEE 754-2019 and",
         "C23 Annex F ([spec.md](spec.md)); `crlibm/<f>/<f>.md` says what was decided where they are silent, and bounds every error.",
+        "NumPy's and SciPy's names, where they differ, name the same ufuncs: `repmath.arcsin`, `repmath.power`, `repmath.expit`, `repmath.gammaln` ...",
         "",
         "The ufuncs of one argument also take the 8-bit formats of the OCP specification, float8_e4m3fn and float8_e5m2 of ml_dtypes:",
         "the same value, rounded once to the format. What rounds beyond the largest finite number becomes infinite in float8_e5m2 and",

@@ -4,6 +4,7 @@ Usage: python tools/gen_stubs.py [--check]    (--check: exit 1 when a file is no
 """
 
 import pathlib
+import runpy
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -38,6 +39,7 @@ def init_stub():
         "import numpy as np",
         "",
         "from . import _core as _core",
+        "from . import certificate as certificate",
         "from . import dlpack as dlpack",
         "from . import fft as fft",
         "from . import init as init",
@@ -52,7 +54,14 @@ def init_stub():
     out += ["", "__version__: Final[str]", "__all__: list[str]", ""]
     for function in functions():
         out += [f"# {function.definition}", f"{function.name}: Final[np.ufunc]"]
+    for alias, name in aliases().items():
+        out += [f"# {name}", f"{alias}: Final[np.ufunc]"]
     return "\n".join(out) + "\n"
+
+
+def aliases():
+    """Those of _aliases.py, which is read without the package around it."""
+    return runpy.run_path(str(PACKAGE / "_aliases.py"))["NAMES"]
 
 
 def core_stub():

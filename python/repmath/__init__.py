@@ -5,7 +5,7 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
-from . import _core, _dlpack, _dtypes, dlpack, fft, init, linalg, nn, optim, random, rounding
+from . import _aliases, _core, _dlpack, _dtypes, certificate, dlpack, fft, init, linalg, nn, optim, random, rounding
 from ._accumulator import Accumulator
 from ._config import config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
@@ -35,10 +35,12 @@ __version__ = _core.library_version()
 _dtypes.register(_core, _dlpack)
 # One ufunc for each line of crlibm/functions.def; __init__.pyi names them for type checkers.
 globals().update(_core.ufuncs)
+globals().update({alias: _core.ufuncs[name] for alias, name in _aliases.NAMES.items()})
 
 __all__ = [
     "Accumulator",
     "bincount",
+    "certificate",
     "config",
     "conv1d",
     "conv1d_grad_input",
@@ -87,4 +89,5 @@ __all__ = [
     "vecdot",
     "vecmat",
     *_core.ufuncs,
+    *_aliases.NAMES,
 ]

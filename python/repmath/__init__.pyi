@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from . import _core as _core
+from . import certificate as certificate
 from . import dlpack as dlpack
 from . import fft as fft
 from . import init as init
@@ -164,3 +165,29 @@ pow: Final[np.ufunc]
 logaddexp: Final[np.ufunc]
 # angle of the point (y, x), arc tangent of x/y in radians, in the quadrant of the point
 atan2: Final[np.ufunc]
+# acos
+arccos: Final[np.ufunc]
+# acosh
+arccosh: Final[np.ufunc]
+# asin
+arcsin: Final[np.ufunc]
+# asinh
+arcsinh: Final[np.ufunc]
+# atan
+arctan: Final[np.ufunc]
+# atan2
+arctan2: Final[np.ufunc]
+# atanh
+arctanh: Final[np.ufunc]
+# pow
+power: Final[np.ufunc]
+# divide
+true_divide: Final[np.ufunc]
+# sigmoid
+expit: Final[np.ufunc]
+# lgamma
+gammaln: Final[np.ufunc]
+# log_sigmoid
+log_expit: Final[np.ufunc]
+# digamma
+psi: Final[np.ufunc]

@@ -1,6 +1,8 @@
 """One SHA-256 for the contents of arrays."""
 
 import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,15 +26,23 @@ def _canonical_nan(block: np.ndarray) -> np.ndarray:
     return block
 
 
-@guarded
-def digest(*arrays: ArrayLike) -> str:
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            yield from _flat(value[key])
+    else:
+        yield value
+
+
+def digest(*arrays: ArrayLike | Mapping[Any, Any]) -> str:
     """SHA-256 of the values of arrays, in hexadecimal.
 
     Parameters
     ----------
-    *arrays : array_like
+    *arrays : array_like, or mapping to such
         Of any shape and of type bool, integer, float16, bfloat16, float32,
-        float64 or complex64, complex128.
+        float64 or complex64, complex128. A mapping counts with its values, in
+        the order of their keys as text.
 
     Returns
     -------
@@ -54,9 +64,23 @@ def digest(*arrays: ArrayLike) -> str:
     payload 0), because platforms differ in NaNs that repmath did not make.
     -0 and +0 differ.
     """
+    return _of_arrays(*(a for value in arrays for a in _flat(value)))
+
+
+@guarded
+def _of_arrays(*arrays: ArrayLike) -> str:
     sha = hashlib.sha256()
     for position, array in enumerate(arrays):
-        a = np.asarray(array)
+        try:
+            a = np.asarray(array)
+        except ValueError:
+            raise TypeError(
+                f"arrays[{position}] is a {type(array).__name__} that is no array: give its arrays one by one"
+            ) from None
+        if a.dtype.kind == "O":
+            raise TypeError(
+                f"arrays[{position}] is a {type(array).__name__}, which has no portable bytes: give its arrays one by one"
+            )
         name = a.dtype.name
         if not (a.dtype.kind in "bui" or name in ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")):
             raise TypeError(f"arrays[{position}] has dtype {a.dtype}, which has no portable bytes")

@@ -57,8 +57,8 @@ def result_digest(function: str, fmt: str, exhaustive: bool = False) -> str:
 
 
 def main(functions: Sequence[str] | None = None, formats: Sequence[str] | None = None, exhaustive: bool = False) -> int:
-    """Print one line a function and format. Returns 1 when a digest differs or cannot be had, else 0."""
-    status = 0
+    """Print one line a function and format, and a sentence. Returns 1 when a digest differs or cannot be had, else 0."""
+    agree = differ = missing = 0
     for fmt in ("f16", "bf16", "f32", "f64"):
         if formats and fmt not in formats:
             continue
@@ -69,18 +69,27 @@ def main(functions: Sequence[str] | None = None, formats: Sequence[str] | None =
             golden = _golden.published(function, fmt, exhaustive)
             if golden is None:
                 print(f"{function:20} {fmt:5} no digest is published")
-                status = 1
+                missing += 1
                 continue
             started = time.perf_counter()
             good = result_digest(function, fmt, exhaustive) == golden
             seconds = time.perf_counter() - started
             print(f"{function:20} {fmt:5} {'ok' if good else 'DIFFERS'}   {golden[:16]}...  {seconds:5.1f} s", flush=True)
+            agree, differ = agree + good, differ + (not good)
             if not good:
                 print(f"repmath verify: {function} {fmt} differs on {_core.isa()}", file=sys.stderr, flush=True)
-                status = 1
-    if not functions and not formats and not _training():
-        status = 1
-    return status
+    if not functions and not formats:
+        good = _training()
+        agree, differ = agree + good, differ + (not good)
+    print(_sentence(agree, differ, missing))
+    return int(differ + missing > 0)
+
+
+def _sentence(agree: int, differ: int, missing: int) -> str:
+    here = f"repmath {_core.library_version()} on {_core.isa()}"
+    if differ or missing:
+        return f"{here}: of {agree + differ + missing} results {differ} differ from the published ones, and of {missing} none is published."
+    return f"{here}: all {agree} results are the published ones, bit for bit."
 
 
 def _training() -> bool:

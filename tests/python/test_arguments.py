@@ -115,7 +115,7 @@ def test_containers(module, name, arguments, keywords, place):
 
 
 # permutation and shifts move elements of any type, transforms are of complex numbers.
-ANY_TYPE = {("permutation", "objects"), ("permutation", "complex"), ("digest", "complex")}
+ANY_TYPE = {("permutation", "objects"), ("permutation", "complex"), ("digest", "complex"), ("digest", "dict")}
 ANY_TYPE |= {(name, kind) for name in ("fftshift", "ifftshift") for kind in ("objects", "complex")}
 ANY_TYPE |= {(name, "complex") for name in fft.__all__ if not name.startswith(("rfft", "ihfft"))}
 

@@ -163,6 +163,18 @@ def test_command_errors():
         assert done.returncode == 2 and "usage:" in done.stderr
 
 
+# ---- names ----
+
+
+def test_aliases_are_the_same_objects():
+    """NumPy's and SciPy's names, which those packages have."""
+    special = pytest.importorskip("scipy.special")
+    for alias, name in repmath._aliases.NAMES.items():
+        assert getattr(repmath, alias) is getattr(repmath, name), alias
+        theirs = getattr(np, alias, None) or getattr(special, alias)
+        assert theirs.nin == getattr(repmath, alias).nin
+
+
 # ---- generated files ----
 
 

@@ -35,6 +35,7 @@ def test_everything_but_all_f32(capsys):
     assert cli.main(["verify"]) == 0
     out = capsys.readouterr().out
     assert out.count(" ok ") == 4 * len(FUNCTIONS) + 1
+    assert f"all {4 * len(FUNCTIONS) + 1} results are the published ones" in out.splitlines()[-1]
     assert "a training of 20 steps ok" in out and "agrees with the published digest" in out
 
 
@@ -50,6 +51,8 @@ def test_a_wrong_digest_is_named(tmp_path, monkeypatch, capsys):
     captured = capsys.readouterr()
     assert f"log f16 differs on {repmath.config()['isa']}" in captured.err
     assert "no digest is published" in captured.out
+    last = captured.out.splitlines()[-1]
+    assert last.endswith(f"of {len(FUNCTIONS)} results 1 differ from the published ones, and of 1 none is published.")
     assert cli.main(["verify", "--format", "f16", "--function", "exp"]) == 0
 
 
@@ -70,9 +73,10 @@ def test_digest_of_files(tmp_path, capsys):
     np.savez(archive, a=np.ones(2))
     broken.write_bytes(archive.read_bytes()[:40])
     np.save(objects, np.array([None]), allow_pickle=True)
-    bad = [empty, cut, text, archive, broken, objects, tmp_path / "missing.npy", tmp_path]
-    status, out, err = digest_of([*bad, good], capsys)
-    assert status == 1 and out == f"{repmath.digest(np.arange(5.0))}  {good}\n"
+    bad = [empty, cut, text, broken, objects, tmp_path / "missing.npy", tmp_path]
+    status, out, err = digest_of([*bad, archive, good], capsys)
+    assert status == 1
+    assert out == f"{repmath.digest(np.ones(2))}  {archive}\n{repmath.digest(np.arange(5.0))}  {good}\n"
     lines = err.splitlines()
     assert [line.startswith(f"repmath digest: {path}: ") for line, path in zip(lines, bad, strict=True)] == [True] * len(bad)
     assert lines[0].endswith("the file is empty")

@@ -19,10 +19,11 @@ if ".".join(_torch.__version__.split(".")[:2]) not in _SUPPORTED:
         "pip install 'repmath[torch]' (docs/torch.md)"
     )
 
-from . import functional, nn, optim  # noqa: E402
+from . import _certificate, functional, nn, optim  # noqa: E402, F401
 from ._audit import Audit, audit  # noqa: E402
 from ._convert import from_torch_module  # noqa: E402
 from ._digest import digest  # noqa: E402
+from ._enable import disable, enable  # noqa: E402
 from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
 from ._parameters import OutsideParameterWarning, trust  # noqa: E402
 from ._random import manual_seed  # noqa: E402
@@ -38,6 +39,8 @@ __all__ = [
     "UnsupportedModuleError",
     "audit",
     "digest",
+    "disable",
+    "enable",
     "first_difference",
     "from_torch_module",
     "functional",

@@ -36,7 +36,7 @@ def _contents(thing: Any) -> Iterator[Any]:
     elif isinstance(thing, torch.Tensor):
         yield thing
     elif isinstance(thing, Mapping):
-        yield from (v for key in thing for v in _contents(thing[key]))
+        yield from (v for key in sorted(thing, key=str) for v in _contents(thing[key]))
     elif isinstance(thing, Iterable) and not isinstance(thing, (str, bytes)):
         yield from (v for part in thing for v in _contents(part))
     else:
@@ -51,7 +51,8 @@ def digest(*things: Any) -> str:
     *things : Module, Optimizer, Tensor, or a collection of them
         A module counts with its parameters, then its buffers, in the order in which it
         names them; an optimiser with its state, parameter by parameter, entries in the
-        order of their names.
+        order of their names. A mapping, such as a state_dict, counts with its values in the
+        order of their names, as in the files that `repmath digest` reads.
 
     Returns
     -------
