@@ -89,6 +89,17 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ),
     ("src/random/dropout.h", "RM_BOUND(0x1.8p-51)", "RM_BOUND(0x1p-52)", ("dropout",)),
     ("src/random/normal.h", "RM_ERFINV_B64_ERR * (1.0 + 0x1p-10)", "RM_ERFINV_B64_ERR * 0x1p-4", ("normal",)),
+    (
+        "src/linalg/recurrence.c",
+        "v->err = (err + 0x1p-52 * __builtin_fabs(rest)) *",
+        "v->err = 0x1p-9 * (err + 0x1p-52 * __builtin_fabs(rest)) *",
+        ("differences",),
+    ),
+    ("src/linalg/recurrence.c", "0x1p-102 * __builtin_fabs(q->hi)", "0x1p-110 * __builtin_fabs(q->hi)", ("quotients",)),
+    ("src/linalg/recurrence.c", "0x1p-101 * q->hi", "0x1p-109 * q->hi", ("roots",)),
+    ("src/linalg/system.c", "RM_BOUND(apart)", "RM_BOUND(0x1p-10 * apart)", ("solve", "solve_triangle", "inverse")),
+    ("src/linalg/determinant.c", "RM_BOUND(errors);", "RM_BOUND(0x1p-20 * errors);", ("determinant",)),
+    ("src/fft/api.c", "RM_BOUND((loss + 6.0)", "RM_BOUND(0x1p-10 * (loss + 6.0)", ("transform", "transforms")),
 ]
 
 # What would be beyond a bound that is half as large, in the sources as they are: an operator, and a test of it.

@@ -29,24 +29,35 @@ VECTORS = [
     "src/nn/pool/kernels.c",
 ]
 VECTORS += ["src/random/kernels.c", "src/reduce/axes_kernels.c", "src/blas/conv/kernels.c", "src/nn/sample/kernels.c"]
+VECTORS += ["src/linalg/kernels.c", "src/fft/kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
     "rm_round_dd": ("src/nn/cross_entropy/row.h",),
-    "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h"),
-    "vf64_undecided_within": ("src/random/",),
+    "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h", "src/fft/kernels.c"),
+    "vf64_undecided_within": ("src/random/", "src/fft/kernels.c"),
     "vf64_undecided_any": ("src/random/",),
     "vf64_store_differing_f32": ("src/blas/gemm/epilogue_b64.h",),
     "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h", "src/blas/conv/kernels.c"),
     "rm_pool_decide": ("src/nn/pool/api.c",),
     "rm_pool_exactly": ("src/nn/pool/api.c",),
+    "decide": ("src/reduce/sum.c", "src/linalg/recurrence.c"),
+    "approximate": ("src/linalg/recurrence.c",),
+    "settle": ("src/linalg/",),
+    "is_long": ("src/fft/api.c",),
+    "round_row": ("src/fft/api.c",),
+    "rm_ball_round": ("src/fft/decide.c",),
 }
 INSTEAD = {  # the macros of calls whose surroundings have other names: by source, function and test
     ("src/blas/conv/kernels.c", "round_row", "rm_round_vector"): "rm_round_vector_of_row",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_round_vector"): "rm_round_vector_of_lanes",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_pair_to_odd"): "rm_pair_to_odd_of_lane",
+    ("src/linalg/recurrence.c", "entry", "decide"): "decide_entry",
+    ("src/linalg/determinant.c", "determinant", "settle"): "settle_determinant",
+    ("src/fft/kernels.c", "round_f32", "vf64_undecided_within"): "undecided_part_f32",
+    ("src/fft/kernels.c", "round_f64", "vf64_undecided_f64"): "undecided_part_f64",
 }
 WITHIN = {"rm_decide_b64": "rm_decide_sum_b64"}  # a test that is part of another, which is watched
 DEFINITION = re.compile(r"^(?:\w[\w *]*[ *])?(\w+)\((?:[^;\n]*|.*\{.*)$", re.MULTILINE)
-KINDS = ["row", "settle", "reach", "ends", "known", "sum", "target", "deviations", "function"]  # as in watch.h
+KINDS = ["row", "settle", "reach", "ends", "known", "sum", "target", "deviations", "function", "part"]  # as in watch.h
 RECORD = np.dtype(
     [
         *((name, "i4") for name in ("kind", "decided", "site", "shift")),
@@ -139,7 +150,9 @@ def build(
     ]
     common += ["-include", folder / "proofs/exact/watch.h", *(["-mfma"] if fma else [])]
     sources = [
-        s for part in ("blas", "reduce", "nn", "random", "common") for s in sorted((folder / "src" / part).rglob("*.c"))
+        s
+        for part in ("blas", "reduce", "nn", "random", "common", "linalg", "fft")
+        for s in sorted((folder / "src" / part).rglob("*.c"))
     ]
     sources += [folder / "src/runtime/threads.c", folder / "proofs/exact/table.c"]
     objects = []

@@ -23,15 +23,17 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from proofs.exact import cases, products, sites  # noqa: E402
+from proofs.exact import cases, linear, products, sites, transforms  # noqa: E402
 from proofs.exact.controls import CONTROLS, HALVED  # noqa: E402
 from proofs.exact.library import Watched, build  # noqa: E402
 
-OPERATORS = {**cases.OPERATORS, **products.OPERATORS}
+OPERATORS = {**cases.OPERATORS, **products.OPERATORS, **linear.OPERATORS, **transforms.OPERATORS}
 FORMATS = {
     **dict.fromkeys(("sum", "dot"), ("f32", "f64")),
     "gather_sum": ("f16", "bf16", "f32"),
     **products.FORMATS,
+    **linear.FORMATS,
+    **transforms.FORMATS,
 }  # of those that have not all
 CONTROL_ROUNDS = 12
 KINDS = {number: name for name, number in cases.KIND.items()}

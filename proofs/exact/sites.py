@@ -11,9 +11,7 @@ from proofs.exact.library import HERE, ROOT, WATCHED, files, function_around, wa
 
 # Kernels of functions have proofs of their own; the device's sources call the headers that are watched here. The CPU's tiles are not in the builds
 # that are watched, whose arithmetic is a vocabulary: tests/reductions/test_tiles.py compares their sums with exact ones, at the bound too, and proofs/depth counts the roundings of what they settle.
-# Transforms and linear algebra are not watched yet: tests/fft and tests/linalg compare their results with exact ones, at boundaries too, and
-# tests/controls make their bounds smaller.
-ELSEWHERE = ("src/cuda/", "src/xla/", "src/elementwise/", "src/blas/gemm/tiles.c", "src/fft/", "src/linalg/")
+ELSEWHERE = ("src/cuda/", "src/xla/", "src/elementwise/", "src/blas/gemm/tiles.c")
 PRIMITIVE = re.compile(
     r"\b(?:vf64_undecided\w*|vf32_undecided\w*|rm_round_dd|rm_dd_ball_round|vf64_store_(?:differing|between)_f32|rm_columns_differ)\("
     r"|[=!]= rm_(?:bits32|bits64|round_double|round_beside)\(|vi64_eq\(vf64_bits\(\w+\), vf64_bits\(|\w+\[\w+\] != other\["
@@ -29,6 +27,10 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "rm_term_round_dd": "it calls vf64_undecided_f64",
     "round_row": "it calls rm_round_vector, for a row",
     "round_dd": "it calls rm_term_round_dd, for a row",
+    "round_f32": "it calls vf64_undecided_within, for a row of a transform",
+    "round_f64": "it calls vf64_undecided_f64, for a row of a transform",
+    "round_exactly": "settle calls it with its own bound",
+    "round_log": "settle calls it with its own bound, in balls",
 }
 
 # Their calls are recorded, but cases.py has nothing to compare the records with.

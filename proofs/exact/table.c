@@ -19,7 +19,9 @@ static struct {
   int line;
 } sites[SITES];
 static int32_t some = 1; /* 0 is none */
-int exact_open, exact_shift;
+int exact_open, exact_shift, exact_long;
+const void *exact_result[16];
+const int *exact_exponent;
 int64_t exact_place;
 const void *exact_at;
 void exact_watch_of(int32_t *site, const char *file, int line, int kind, int decided, double hi, double lo, double err,

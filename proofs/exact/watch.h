@@ -16,7 +16,8 @@ enum exact_kind {
   EXACT_SUM, /* the same of a sum, before its function is taken */
   EXACT_TARGET, /* hi + lo within err, of the one class that counts */
   EXACT_DEVIATIONS, /* a sum of squares of differences from `more` */
-  EXACT_FUNCTION /* a sum of which a function is rounded */
+  EXACT_FUNCTION, /* a sum of which a function is rounded */
+  EXACT_PART /* a term of the number that the next record is about */
 };
 struct exact_record {
   int32_t kind, decided, site, shift;
@@ -28,6 +29,10 @@ extern int64_t exact_place;
 /* Where the result is stored that the next records are about, and the power of two by which these are scaled. */
 extern const void *exact_at;
 extern int exact_shift;
+/* Transforms (src/fft): whether f32 passes double-double first, and of each lane the result and its power of two. */
+extern int exact_long;
+extern const void *exact_result[16];
+extern const int *exact_exponent;
 void exact_watch_of(int32_t *site, const char *file, int line, int kind, int decided, double hi, double lo, double err,
                     double more);
 #define exact_watch(kind, decided, hi, lo, err, more)                             \
@@ -265,6 +270,90 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     const int known__ = rm_dd_ball_round(&near__, format, rule, flags, bits);                 \
     exact_watch(EXACT_KNOWN, known__, near__.hi, near__.lo, near__.err, (double)exact_place); \
     known__;                                                                                  \
+  })
+
+/* Entries of factorizations (src/linalg/recurrence.c): `at` is the entry of A, `more` what is made of the difference. */
+#define WATCH_approximate(d, tier, v)            \
+  ({                                             \
+    exact_at = (d)->a;                           \
+    const int known__ = approximate(d, tier, v); \
+    exact_at = 0;                                \
+    known__;                                     \
+  })
+#define WATCH_decide_entry(v, format, bits)                                   \
+  ({                                                                          \
+    const approximation v__ = (v);                                            \
+    const int known__ = decide(v__, format, bits);                            \
+    exact_at = d->a;                                                          \
+    exact_watch(EXACT_KNOWN, known__, v__.hi, v__.lo, v__.err, (double)what); \
+    exact_at = 0;                                                             \
+    exact_open ? 0 : known__;                                                 \
+  })
+/* Element `at` of the solution of a system (src/linalg/system.c), a sum of terms. */
+#define WATCH_settle(x, stride, terms, err, shift, format, bits, flags)                                                      \
+  ({                                                                                                                         \
+    const double *const x__ = (x), err__ = (err);                                                                            \
+    const int64_t stride__ = (stride);                                                                                       \
+    const int shift__ = (shift), known__ = settle(x__, stride__, terms, err__, shift__, format, bits, flags);                \
+    exact_shift = -shift__;                                                                                                  \
+    for (int t__ = 0; t__ + 1 < (terms); t__++) exact_watch(EXACT_PART, known__, x__[t__ * stride__], 0.0, 0.0, (double)at); \
+    exact_watch(EXACT_SETTLE, known__, x__[((terms) - 1) * stride__], 0.0, err__, (double)at);                               \
+    exact_shift = 0;                                                                                                         \
+    exact_open ? 0 : known__;                                                                                                \
+  })
+#define WATCH_settle_determinant(d, f, det, log, flags)                  \
+  ({                                                                     \
+    const int known__ = settle(d, f, det, log, flags);                   \
+    exact_shift = -(int)(f)->e;                                          \
+    exact_watch(EXACT_SETTLE, known__, (f)->hi, (f)->lo, (f)->err, 0.0); \
+    exact_shift = 0;                                                     \
+    exact_open ? 0 : known__;                                            \
+  })
+
+/* Transforms: `more` is twice the index of the element, and 1 where the imaginary part of the buffer is meant. */
+#define WATCH_is_long(p) (exact_long || is_long(p))
+#define WATCH_round_row(t, b, from, row, factor, err, exponent)                            \
+  ({                                                                                       \
+    for (int64_t l__ = 0; l__ < width; l__++)                                              \
+      exact_result[l__] = first + l__ < p->batches ? rm_fft_output(p, first + l__) : NULL; \
+    exact_exponent = (exponent);                                                           \
+    round_row(t, b, from, row, factor, err, exponent);                                     \
+  })
+#define EXACT_PARTS(kind, scaled, m, h, l, e)                                                                                \
+  do {                                                                                                                       \
+    double h_[RM_LANES], l_[RM_LANES], e_[RM_LANES];                                                                         \
+    const uint32_t left_ = (m);                                                                                              \
+    vf64_store(h_, h), vf64_store(l_, l), vf64_store(e_, e);                                                                 \
+    for (int k_ = 0; k_ < RM_LANES && i + k_ < count; k_++) {                                                                \
+      const int64_t place_ = begin + i + k_, lane_ = place_ % work->width;                                                   \
+      exact_at = exact_result[lane_], exact_shift = (scaled) ? -exact_exponent[lane_] : 0;                                   \
+      if (exact_at) exact_watch(kind, !(left_ >> k_ & 1), h_[k_], l_[k_], e_[k_], (double)(2 * (place_ / work->width) + c)); \
+    }                                                                                                                        \
+    exact_at = 0, exact_shift = 0;                                                                                           \
+  } while (0)
+#define WATCH_undecided_part_f32(y, err, fmt)                            \
+  ({                                                                     \
+    const vf64 y__ = (y), err__ = (err);                                 \
+    const vm64 m__ = vf64_undecided_within(y__, err__, fmt);             \
+    EXACT_PARTS(EXACT_REACH, 0, vm64_bits(m__), y__, EXACT_NONE, err__); \
+    exact_open ? EXACT_ALL : m__;                                        \
+  })
+#define WATCH_undecided_part_f64(hi, lo, err, y)                   \
+  ({                                                               \
+    const vf64 hi__ = (hi), lo__ = (lo), err__ = (err);            \
+    const vm64 m__ = vf64_undecided_f64(hi__, lo__, err__, y);     \
+    EXACT_PARTS(EXACT_ENDS, 1, vm64_bits(m__), hi__, lo__, err__); \
+    exact_open ? EXACT_ALL : m__;                                  \
+  })
+/* The double-double value of a part, without the factor of the transform (src/fft/decide.c). */
+#define WATCH_rm_ball_round(b, format, rule, flags, bits)                                                                \
+  ({                                                                                                                     \
+    const int known__ = rm_ball_round(b, format, rule, flags, bits);                                                     \
+    const double *const v__ = rm_fft_value(d->open, k, imaginary);                                                       \
+    exact_at = d->open->out, exact_shift = -d->open->exponent;                                                           \
+    if (n == 0) exact_watch(EXACT_SUM, known__, v__[0], v__[d->open->plane], d->open->err, (double)(2 * k + imaginary)); \
+    exact_at = 0, exact_shift = 0;                                                                                       \
+    known__;                                                                                                             \
   })
 
 #endif

@@ -472,9 +472,9 @@ def claims() -> list[Claim]:
 
 def everything(root: pathlib.Path) -> tuple[list[Claim], list]:
     """All claims of graphs, and those of host code, by the sources below root."""
-    from . import dd_ball, draws, gamma, rows
+    from . import dd_ball, draws, gamma, linear, rows
 
-    found, hosts = [*claims(), *rows.softmax(root)], [*dd_ball.operations(root)]
+    found, hosts = [*claims(), *rows.softmax(root)], [*dd_ball.operations(root), *linear.everything(root)]
     for family in (rows.entropy, rows.norms, draws.everything):
         graphs, numbers = family(root)
         found, hosts = found + graphs, hosts + numbers

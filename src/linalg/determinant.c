@@ -87,8 +87,8 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
   const int64_t n = w->n;
   const double up = 1.0 + (double)(n * n + 16) * 0x1p-52;
   const double unit = RM_BOUND(rm_linalg_pair_unit(n, 1)), unit_e = RM_BOUND(rm_linalg_pair_unit(n, 2));
-  double eps = 0.0, delta = 0.0, delta_trace = 0.0, trace = 0.0, trace_low = 0.0, trace_size = 0.0, square = 0.0,
-         square_size = 0.0;
+  double eps = 0.0, delta = 0.0, delta_trace = 0.0, trace = 0.0, trace_low = 0.0, trace_size = 0.0, low_size = 0.0,
+         square = 0.0, square_size = 0.0;
   for (int64_t i = 0; i < n; i++) {
     double sum = 0.0, e;
     for (int64_t j = 0; j < n; j++) {
@@ -96,13 +96,14 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
       sum += __builtin_fabs(w->e[i * n + j]) + __builtin_fabs(w->e_low[i * n + j]);
       square += p, square_size += __builtin_fabs(p);
     }
-    const double row = unit * w->one[i] + unit_e * (1.0 + w->other[i]), with_low = row + __builtin_fabs(w->e_low[i * n + i]);
+    const double row = unit * w->one[i] + unit_e * (1.0 + w->other[i]);
     if (!rm_is_finite(row) || !rm_is_finite(sum)) return 0;
     delta = row > delta ? row : delta;
     eps = sum > eps ? sum : eps;
     delta_trace += row;
     trace = rm_two_sum(trace, w->e[i * n + i], &e);
-    trace_low += e + w->e_low[i * n + i], trace_size += __builtin_fabs(trace) + with_low;
+    trace_low += e + w->e_low[i * n + i];
+    trace_size += __builtin_fabs(trace), low_size += __builtin_fabs(w->e_low[i * n + i]);
   }
   /* tr(E^2) leaves out the second parts, which are an error of E there. */
   double low_row = 0.0;
@@ -114,11 +115,12 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
   delta = delta * up + RM_LINALG_TINY;
   eps = eps * up + delta;
   if (!(eps < 0x1p-10)) return 0;
-  /* lambda = log det(I + E): the trace, less half of the square's. trace_low adds 2 n numbers of at most 2^-52 trace_size in
-   * all. */
+  /* lambda = log det(I + E): the trace, less half of the square's. trace_low adds n sums of two numbers, which pass at most n
+   * + 1 roundings: the first ones are at most 2^-53 trace_size in all, the others low_size. */
   double low;
-  const double size = (double)n, err = delta_trace + size * 0x1p-102 * trace_size + square_size * size * size * 0x1p-53 +
-                                       2.0 * size * eps * (delta + low_row * up) + 0.34 * size * eps * eps * eps;
+  const double size = (double)n, trace_err = size * (0x1p-102 * trace_size + 0x1p-51 * low_size),
+               err = delta_trace + trace_err + square_size * size * size * 0x1p-53 +
+                     2.0 * size * eps * (delta + low_row * up) + 0.34 * size * eps * eps * eps;
   const double high = rm_two_sum(trace, -0.5 * square, &low);
   low += trace_low;
   const double lambda = high + low, bound = __builtin_fabs(lambda);

@@ -153,8 +153,12 @@ static int round_exactly(const double *x, int64_t stride, int terms, double err,
   return 1;
 }
 
-/* Whether the sum of terms, within err, times 2^shift rounds one way. In hi + lo the roundings of lo, fewer than TERMS, are
- * below 2^-51 |lo|; the ends of binary64 are rounded as in decide() of recurrence.c. */
+/* Whether the sum of terms, within err, times 2^shift rounds one way. hi and lo after term t be h_t and l_t. l_1 is exact,
+ * and l_t for t > 1 is rounded by u |l_t|, u = 2^-53, where |l_t| <= |l_(t + 1)| (1 + u) + u |h_(t + 1)|, the latter for
+ * what term t + 1 leaves over. With TERMS = 5 all of this is at most 3.1 u |l_4| + 2.1 u^2 |h_4| + 1.1 u^2 |h_3|. Of it
+ * `wide` has 4 u |l_4|, and |h_4| <= size + |l_4|; |h_3| is at most 1.1 (|h_4| + |x_4|). The test has 8 u^2 of size, and
+ * 2^-40 of err, which is above 4 u |x_4| (refine: R r is not above size_i |r|, of which `around` has plain), or 0 together
+ * with x_4. The ends of binary64 are rounded as in decide() of recurrence.c. */
 static int settle(const double *x, int64_t stride, int terms, double err, int shift, int format, uint64_t *bits,
                   uint32_t *flags) {
   double hi = x[0], lo = 0.0, e;
@@ -174,7 +178,7 @@ static int settle(const double *x, int64_t stride, int terms, double err, int sh
       *bits = rm_bits32(low);
       if (rm_bits32(low) == rm_bits32(high) && low != 0.0f && rm_is_finite_f32(low)) return 1;
     } else {
-      wide = wide * (1.0 + 0x1p-40) + 0x1p-104 * size;
+      wide = wide * (1.0 + 0x1p-40) + 0x1p-103 * size;
       const double low = hi + (lo - wide), high = hi + (lo + wide);
       *bits = rm_bits64(rm_scaled(low, shift));
       if (rm_bits64(low) == rm_bits64(high)) return 1;

@@ -171,6 +171,7 @@ OLD = "rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vtimes(rm_vone(y), 0, rm_v
 ROWS, LOSS, SOFTMAX = "src/nn/rows/step.h", "src/nn/loss/step.h", "src/nn/softmax/row.h"
 ENTROPY, NORM, WEIGHT = "src/nn/cross_entropy/row.h", "src/nn/norm/normalize.inl", "src/nn/norm/weight_row.h"
 DD_BALL, RUNNING = "crlibm/enclosure/dd_ball.h", "numbers with a running bound:"
+RECURRENCE, SYSTEM, DETERMINANT = (f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant"))
 DRAWS, VARIANCE = "src/random", "src/reduce/variance_parts.h"
 BELOW = "formats below binary64"
 # A bound made smaller, or a step left out, and the claim that then is not proved; each claim once in a group.
@@ -213,6 +214,14 @@ SMALLER = [
         ("src/nn/pool/sum.h", "* 0x1p53 + 4.0)", "* 0x1p53 + 1.0)", "averages of windows"),
         ("src/nn/pool/sum.h", "__builtin_fabs(l) * 0x1p-52", "__builtin_fabs(l) * 0x1p-54", "averages of windows, binary64"),
         ("src/reduce/axes_kernels.c", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-53)", "means over axes"),
+        (RECURRENCE, "0x1p-52 * __builtin_fabs(rest)", "0x1p-54 * __builtin_fabs(rest)", "factorizations: differences"),
+        (RECURRENCE, "0x1p-102 * __builtin_fabs(q->hi)", "0x1p-105 * __builtin_fabs(q->hi)", "factorizations: quotients"),
+        (RECURRENCE, "0x1p-101 * q->hi", "0x1p-105 * q->hi", "factorizations: roots"),
+        (RECURRENCE, "0x1p-105 * size", "0x1p-107 * size", "factorizations: the test of an entry"),
+        (SYSTEM, "0x1p-103 * size", "0x1p-104 * size", "systems: the test of a sum of terms"),
+        (SYSTEM, "v->g[i] * distance) * (1.0", "0.99 * v->g[i] * distance) * (1.0", "systems: terms of a solution"),
+        (DETERMINANT, "0x1p-51 * low_size", "0x1p-53 * low_size", "determinants: the logarithm"),
+        (DETERMINANT, "bound * bound * 0.05", "bound * bound * 0.04", "determinants: its exponential"),
         ("src/elementwise/half_gradient.c", "RM_BOUND(0x1p-22)", "RM_BOUND(0x1p-23)", "gradients, 16-bit formats"),
         ("src/blas/gemm/bound_dd.h", "RM_BOUND(0x1p-104)", "RM_BOUND(0x1p-106)", "products in two parts and a bias"),
         (VARIANCE, "RM_BOUND(0x1p-51 * made)", "RM_BOUND(0x1p-54 * made)", "deviations of a variance"),

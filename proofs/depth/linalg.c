@@ -1,0 +1,81 @@
+/* How many roundings a term passes in the products of src/linalg/kernels.h, as they are called: the source of the library
+ * over depths. linalg LONGEST [ALLOWANCES LESS BY] */
+#include "vocabulary.h"
+
+#include "../../crlibm/simd/machine.h"
+#include "../../src/reduce/vector_pair.h"
+
+/* What a two-sum loses is a number that has not been rounded; products lose another one. */
+static rm_vpair depth_two_sum(vf64 a, vf64 b) { return (rm_vpair){vf64_add(a, b), vf64_set1(1.0)}; }
+static vf64 depth_mul_err(vf64 a, vf64 b, vf64 p) { return (void)a, (void)b, (void)p, vf64_set1(1.0); }
+#define rm_vpair_two_sum depth_two_sum
+#define vf64_mul_err depth_mul_err
+#include "../../src/linalg/kernels.c"
+
+enum { MOST_ROWS = 9, MOST_COLS = 19 };
+
+static double deepest(const double *c, int64_t m, int64_t n, int64_t ld) {
+  double most = 0.0;
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++)
+      if (c[i * ld + j] > most) most = c[i * ld + j];
+  return most;
+}
+
+/* Of a check whose allowance has room everywhere, a control takes more. */
+static void counted_with_room(record *r, double count, double allowed, const char *where) {
+  counted(r, count, allowed - allowed * depth_less, where);
+}
+
+/* h: the additions that the bounds of kernels.h count for each term. */
+static double additions(int64_t k, int64_t calls) {
+  const int64_t chain = k < RM_LINALG_PAIR_CHAIN ? k : RM_LINALG_PAIR_CHAIN;
+  return (double)(chain + calls * (k / RM_LINALG_PAIR_CHAIN + 2));
+}
+
+static void products(int64_t m, int64_t n, int64_t k, const double *ones) {
+  static double c[MOST_ROWS * MOST_COLS], low[MOST_ROWS * MOST_COLS], lowest[MOST_ROWS * MOST_COLS];
+  char where[64];
+  for (int subtract = 0; subtract < 2; subtract++)
+    for (int64_t calls = 1; calls <= 4; calls++) {
+      rm_linalg_product p = {m, n, k, ones, 0, ones, 0, subtract, c, low, MOST_COLS, lowest};
+      const double h = additions(k, calls);
+      snprintf(where, sizeof where, "%lld x %lld x %lld, calls %lld", (long long)m, (long long)k, (long long)n,
+               (long long)calls);
+      if (calls == 1) { /* the term's own rounding is one more */
+        for (int i = 0; i < MOST_ROWS * MOST_COLS; i++) c[i] = 1.0;
+        plain(&p);
+        const int64_t chain = k < RM_LINALG_CHAIN ? k : RM_LINALG_CHAIN;
+        counted(record_of("plain"), deepest(c, m, n, MOST_COLS), (double)(chain + k / RM_LINALG_CHAIN + 4), where);
+      }
+      for (int three = 0; three < 2; three++) {
+        for (int i = 0; i < MOST_ROWS * MOST_COLS; i++) c[i] = 1.0, low[i] = lowest[i] = 0.0;
+        for (int64_t call = 0; call < calls; call++) three ? triple(&p) : pair(&p);
+        counted(record_of(three ? "triple" : "pair"), deepest(c, m, n, MOST_COLS) - 1.0, h, where);
+        /* one more joins the parts at the end */
+        counted_with_room(record_of(three ? "triple, second parts" : "pair, second parts"), deepest(low, m, n, MOST_COLS),
+                          2.0 * (h + 1.0), where);
+        if (three)
+          counted_with_room(record_of("triple, third parts"), deepest(lowest, m, n, MOST_COLS), 3.0 * (h + 1.0), where);
+      }
+    }
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) return 2;
+  if (argc > 2) depth_less = atof(argv[2]);
+  const int64_t longest = atoll(argv[1]) < 20000 ? atoll(argv[1]) : 20000;
+  double *const ones = malloc((size_t)(longest + MOST_COLS) * sizeof *ones);
+  if (!ones) return 3;
+  for (int64_t i = 0; i < longest + MOST_COLS; i++) ones[i] = 1.0;
+  for (int64_t k = 1; k <= longest; k += k < 70 ? 1 : k / 4 + 7) {
+    products(1, 1, k, ones);
+    if (k < 600 && k % 7 < 1) products(MOST_ROWS, MOST_COLS, k, ones);
+  }
+  free(ones);
+  static const char *const all[] = {
+      "plain", "pair", "triple", "pair, second parts", "triple, second parts", "triple, third parts"};
+  int bad = 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad |= told(record_of(all[i]));
+  return bad;
+}
