@@ -148,9 +148,13 @@ cdef class Dispatch:
             return self.failed((<Failure>made).error, func, args, {} if kwargs is None else kwargs)
         return made
 
+    def quick(self, func, tuple args, dict kwargs):
+        """What the prepared call or the table's function returns, NotImplemented if neither knows such arguments."""
+        return self._run(_calls.get(id(func)), func, args, kwargs)
+
     cdef bint _enters(self, tuple args) except -1:
         """Whether the running code is in a block of this thread and not in another context, and gets no parameter, or view of one, that may
-        have been made outside."""
+        have been made outside. A backward pass of a block with exact gradients does not enter: its operators are looked at first."""
         entered = _entered()
         if not entered:
             return False
@@ -158,6 +162,8 @@ cdef class Dispatch:
         if not last.alive or last.home is not self.home:
             return False
         block = last.block
+        if block._exact is not None and _current_node() is not None:
+            return False  # a backward pass whose sums are deferred
         looks = block._looks
         if looks:
             for v in args:
@@ -171,13 +177,14 @@ cdef class Dispatch:
         return True
 
 
-cdef object _exclude = None, _key = None, _dispatch_of = None
+cdef object _exclude = None, _key = None, _dispatch_of = None, _current_node = None
 
 
-def prepare_key(exclude, key, dispatch_of):
-    """Sets how the dispatch key is excluded in a thread, the key, and the function that finds the mode of one of PyTorch's own threads."""
-    global _exclude, _key, _dispatch_of
-    _exclude, _key, _dispatch_of = exclude, key, dispatch_of
+def prepare_key(exclude, key, dispatch_of, current_node):
+    """Sets how the dispatch key is excluded in a thread, the key, the function that finds the mode of one of PyTorch's own threads, and that
+    which returns the node of the backward pass that runs."""
+    global _exclude, _key, _dispatch_of, _current_node
+    _exclude, _key, _dispatch_of, _current_node = exclude, key, dispatch_of, current_node
 
 
 def called_by_key(func, *args, **kwargs):

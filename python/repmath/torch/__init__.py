@@ -24,7 +24,8 @@ from ._audit import Audit, audit  # noqa: E402
 from ._convert import from_torch_module  # noqa: E402
 from ._digest import digest  # noqa: E402
 from ._enable import disable, enable  # noqa: E402
-from ._mode import UncoveredOperatorError, reproducible  # noqa: E402
+from ._errors import UncoveredOperatorError  # noqa: E402
+from ._mode import reproducible  # noqa: E402
 from ._parameters import OutsideParameterWarning, trust  # noqa: E402
 from ._random import manual_seed  # noqa: E402
 from ._trace import Call, Difference, first_difference, trace  # noqa: E402

@@ -1,7 +1,6 @@
 """reproducible(): the dispatch mode that replaces ATen's operators by those of the table."""
 
 import contextlib
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,45 +26,9 @@ from ._aten.guards import own_error, tensors_in
 from ._aten.table import FUNCTIONS
 from ._blocks import current
 from ._device_tensors import KINDS
-
-
-class UncoveredOperatorError(RuntimeError):
-    """An operator was called that rounds and has no correctly rounded form here.
-
-    Attributes
-    ----------
-    operator : str
-        Its name, with the overload.
-    call_site : str
-        File and line of the innermost frame outside of PyTorch and repmath.
-    """
-
-    def __init__(self, operator: str, call_site: str, reason: str) -> None:
-        self.operator, self.call_site = operator, call_site
-        super().__init__(
-            f"{operator}, called at {call_site}, is not covered: {reason}. Write it with operators that are (docs/aten.md lists them), "
-            "or use reproducible(strict=False), which runs PyTorch's own and reports it."
-        )
-
-
-def call_site() -> str:
-    """The innermost frame that is neither PyTorch's nor repmath's."""
-    frame = _callers_frame()
-    return "an unknown place" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _callers_frame() -> Any:
-    packages = (*torch.__path__, *_package_paths())
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(packages):
-        frame = frame.f_back
-    return frame
-
-
-def _package_paths() -> list[str]:
-    import repmath
-
-    return list(repmath.__path__)
+from ._errors import UncoveredOperatorError, call_site, callers_frame
+from ._exact import engine
+from ._exact.gradients import Gradients
 
 
 def _holds_float(value: Any) -> bool:
@@ -130,6 +93,10 @@ class reproducible:
         True: an operator that is not in the table and handles floating-point numbers
         raises `UncoveredOperatorError`. False: PyTorch's own runs, and is counted in
         `uncovered`.
+    gradients : {"exact"}, optional
+        "exact": the gradient of a parameter is one exact sum over all its uses and all
+        backward passes since it was last set, rounded once, so that no bit depends on how
+        a batch is divided (docs/distributed.md). By default each operator's is rounded.
 
     Attributes
     ----------
@@ -164,16 +131,21 @@ class reproducible:
     devices it raises. Python's own arithmetic, as in schedulers of learning rates, is not changed.
     """
 
-    def __init__(self, strict: bool = True) -> None:
+    def __init__(self, strict: bool = True, gradients: str | None = None) -> None:
         if not isinstance(strict, bool):
             raise TypeError(f"strict must be True or False, not {strict!r}")
+        if gradients not in (None, "exact"):
+            raise ValueError(f"gradients must be None or 'exact', not {gradients!r}")
         self.strict = strict
         self.uncovered: Counter[str] = Counter()
         self.places: Counter[tuple[str, str]] = Counter()
         self._looks = _parameters.LOOKS
+        self._exact = None if gradients is None else Gradients()
         self._entries: list[_blocks.Entry] = []
 
     def __enter__(self) -> "reproducible":
+        if self._exact is not None:
+            engine.watch_steps()
         _blocks.enter(self, _Dispatch)
         return self
 
@@ -209,7 +181,20 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         """Called for what no prepared call takes."""
         if _compiling() is not None:
             return _uncompiled(self, func, types, args, kwargs)
+        gradients = engine.of_block()
+        if gradients is not None and gradients.depth:
+            made = self._deferred(gradients, func, args, kwargs)
+            if made is not NotImplemented:
+                return made
         return self._general(func, types, args, kwargs)
+
+    def _deferred(self, gradients: Gradients, func: Any, args: Any, kwargs: Any) -> Any:
+        """What an operator of a backward pass with exact gradients returns, NotImplemented for one that does not enter."""
+        try:
+            made = gradients.called(self, func, args, kwargs)
+        except Uncovered as error:
+            raise UncoveredOperatorError(_name(func), call_site(), str(error)) from None
+        return self.quick(func, args, kwargs) if made is NotImplemented else made
 
     def _general(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         entry = current(self.home)
@@ -219,7 +204,7 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
             return NotImplemented  # a tensor made of several says of which operators, and these come here again
         if entry.block._looks:
             entry.block._looks -= 1
-            if _parameters.look(func, args, _callers_frame):
+            if _parameters.look(func, args, callers_frame):
                 entry.block._looks = 0
         if func in _COLLECTIVES:
             return self._collective(func, args, kwargs)
@@ -339,7 +324,12 @@ def _body(func: Any) -> Any:
     return None if made is None else made._backend_fns.get("cpu", made._backend_fns.get(None))
 
 
-_core.prepare_key(torch._C._dispatch_tls_set_dispatch_key_excluded, _dispatch_key.KEY, _blocks.dispatch_of_thread)
+_core.prepare_key(
+    torch._C._dispatch_tls_set_dispatch_key_excluded,
+    _dispatch_key.KEY,
+    _blocks.dispatch_of_thread,
+    torch._C._current_autograd_node,
+)
 _dispatch_key.register(
     _core.called_by_key, [func for func, function in FUNCTIONS.items() if function is None and _dispatch_key.is_view(func)]
 )

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from .._digest import digest as digest_of_arrays
-from ._mode import call_site
+from ._errors import call_site
 from ._tensors import as_array
 
 # Operators that write their first argument without reading it.
