@@ -83,7 +83,7 @@ def measure(quick, functions, only):
     if only != "elementwise":
         held = about["environment"].get("NPY_DISABLE_CPU_FEATURES")
         others = matmuls(quick) + ([] if held else reductions.run(quick))
-        if about["isa"] in ("avx512", "amx"):
+        if about["isa"] in ("avx512", "avx512bf16", "amx"):
             wide_kernels(others, quick)
         show(judge(others, about["isa"]))
     results += others
@@ -119,7 +119,7 @@ def main():
     measure(args.quick, args.function, args.only)
     import repmath
 
-    if not args.one and repmath.config()["isa"] in ("avx512", "amx"):
+    if not args.one and repmath.config()["isa"] in ("avx512", "avx512bf16", "amx"):
         command = [sys.executable, __file__, "--one", *(["--quick"] * args.quick), *([f"--{args.only}"] if args.only else [])]
         command += [word for name in args.function or [] for word in ("--function", name)]
         subprocess.run(command, env=os.environ | held_to_avx2(), check=True)

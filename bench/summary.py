@@ -32,7 +32,7 @@ def summary(results, isa):
         }
         if torch:
             entry |= {"PyTorch": mean(torch), "faster_than_PyTorch": sum(v < 1 for v in torch) / len(torch)}
-        target = TARGETS.get((group, fmt), {}).get("avx512" if isa == "amx" else isa)
+        target = TARGETS.get((group, fmt), {}).get("avx512" if isa in ("amx", "avx512bf16") else isa)
         if target:
             entry |= {"at_most": target, "met": entry["fastest"] <= target}
         out.append(entry)

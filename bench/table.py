@@ -11,7 +11,7 @@ import re
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 LIBRARIES = ("NumPy", "SciPy", "PyTorch")
-ISAS = ("amx", "avx512", "avx2", "neon", "base")
+ISAS = ("amx", "avx512bf16", "avx512", "avx2", "neon", "base")
 NOTHING = "Not measured yet: run `make bench`, then `make bench-table`."
 
 

@@ -6,7 +6,7 @@ FUNCTIONS = ("exp", "log", "tanh", "erf")
 def targets(isa):
     """case -> list of (other library, largest ratio), for results of this instruction set."""
     found = {}
-    isa = "avx512" if isa == "amx" else isa
+    isa = "avx512" if isa in ("amx", "avx512bf16") else isa
     against_numpy = {"exp": 1.3, "log": 1.6} if isa == "avx512" else {"exp": 1.8, "log": 1.8}
     for size in ("16 Ki", "4 Mi"):
         for f in FUNCTIONS:

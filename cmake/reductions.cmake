@@ -44,5 +44,21 @@ if("avx512" IN_LIST RM_ISAS)
     set_property(GLOBAL APPEND PROPERTY RM_OBJECTS $<TARGET_OBJECTS:repmath_tiles>)
   endif()
 endif()
+# So does the engine for CPUs that multiply pairs of bf16 numbers.
+if("avx512" IN_LIST RM_ISAS)
+  set(CMAKE_REQUIRED_FLAGS "-mavx512f -mavx512bf16")
+  check_c_source_compiles("#include <immintrin.h>
+    int main(void) { __m512 s = _mm512_setzero_ps(); s = _mm512_dpbf16_ps(s, (__m512bh)s, (__m512bh)s); return _mm512_reduce_add_ps(s) != 0; }"
+    RM_COMPILES_BF16)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(RM_COMPILES_BF16)
+    add_library(repmath_bf16 OBJECT src/blas/gemm/chains_b32.c)
+    target_include_directories(repmath_bf16 PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+    target_compile_options(repmath_bf16 PRIVATE ${RM_ISA_FLAGS_avx512} -mavx512bf16)
+    target_compile_definitions(repmath_bf16 PRIVATE RM_CFG_BUILDING RM_CFG_BF16)
+    target_compile_definitions(repmath_objects PRIVATE RM_CFG_BF16)
+    set_property(GLOBAL APPEND PROPERTY RM_OBJECTS $<TARGET_OBJECTS:repmath_bf16>)
+  endif()
+endif()
 # The loops of the microkernels are a few lines of a cache long: begun in the middle of one they take 1 % longer.
 set_source_files_properties(src/blas/gemm/kernels.c PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-falign-loops=64>)

@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy, memset
 SPEC_VERSION = RM_SPEC_VERSION
 COMPILER = RM_PY_COMPILER.decode()
 # Every name that some build of the library has, best first; rm_isa_available knows which of them run here.
-_ISA_NAMES = ("amx", "avx512", "avx2", "neon", "base")
+_ISA_NAMES = ("amx", "avx512bf16", "avx512", "avx2", "neon", "base")
 
 
 def isa():

@@ -7,6 +7,7 @@
 #endif
 
 #include "../../include/repmath/core.h"
+#include "bf16.h"
 #include "isa.h"
 #include "tiles.h"
 #if RM_HAS_TILES && defined(__linux__)
@@ -55,6 +56,15 @@ static int runs_amx(void) {
 }
 #endif
 
+/* avx512bf16 is that build with products of pairs of bf16 numbers beside it. */
+#if RM_HAS_BF16
+static int runs_avx512bf16(void) {
+  enum { PAIRS = 1 << 5 };
+  unsigned a, b, c, d;
+  return runs_avx512() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & PAIRS);
+}
+#endif
+
 enum {
 #define RM_POSITION(isa, ...) AT_##isa,
   RM_FOR_EACH_ISA(RM_POSITION, )
@@ -67,6 +77,9 @@ static const struct {
 } choices[] = {
 #if RM_HAS_TILES
     {"amx", runs_amx, AT_avx512},
+#endif
+#if RM_HAS_BF16
+    {"avx512bf16", runs_avx512bf16, AT_avx512},
 #endif
 #define RM_CHOICE(isa, ...) {#isa, runs_##isa, AT_##isa},
     RM_FOR_EACH_ISA(RM_CHOICE, )
@@ -98,6 +111,9 @@ int rm_isa_index(void) {
 }
 #if RM_HAS_TILES
 int rm_isa_tiles(void) { return choice() == 0; }
+#endif
+#if RM_HAS_BF16
+int rm_isa_bf16(void) { return choice() == RM_HAS_TILES; }
 #endif
 
 const char *rm_isa(void) {

@@ -43,7 +43,7 @@ static int in_child(int (*body)(const char *), const char *name) {
 }
 
 int main(void) {
-  static const char *const known[] = {"base", "avx2", "avx512", "amx", "neon"};
+  static const char *const known[] = {"base", "avx2", "avx512", "avx512bf16", "amx", "neon"};
   CHECK(rm_isa_available("base"));
   for (int i = 0; i < 5; i++) {
     int here = rm_isa_available(known[i]);

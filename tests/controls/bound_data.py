@@ -17,6 +17,7 @@ import losses_library
 import mpmath
 import numpy as np
 import optimizers_library
+import pair_data
 import random_oracle
 import statistics_library
 import tile_data
@@ -455,6 +456,18 @@ def tile_remainders(lib, rng):
             c = np.zeros((1, len(a), b.shape[1]), a.dtype)
             assert r.batched(fmt, a[None], b[None], c) == OK
             found.append(bits(c)[0, i, j])
+    return found
+
+
+def pair_chains(lib, rng):
+    """In bf16: chains in binary32 whose additions err alike."""
+    found, r = [], Reductions(lib)
+    for k in (100, 128, 600):
+        for side in (1, -1):
+            b = pair_data.boundary(k, side)
+            a, c = np.tile(b.x, (20, 1)), np.zeros((1, 20, 50), b.x.dtype)
+            assert r.batched("bf16", a[None], np.tile(b.y, (50, 1)).T[None], c) == OK
+            found += bits(c).ravel().tolist()
     return found
 
 

@@ -44,14 +44,14 @@ def controls() -> dict[str, Control]:
 
 
 @functools.cache
-def tiles() -> dict[str, Control]:
-    found = elementwise_library.libraries(native.control_library(), fresh=True, isas=elementwise_library.TILES)
+def engines() -> dict[str, Control]:
+    found = elementwise_library.libraries(native.control_library(), fresh=True, isas=elementwise_library.ENGINES)
     return {isa: Control(library) for isa, library in found.items()}
 
 
 def chosen(isas: tuple[str, ...]) -> dict[str, Control]:
     """The controls on these instruction sets; on every build where none is named."""
-    return {isa: control for isa, control in (controls() | tiles()).items() if isa in (isas or controls())}
+    return {isa: control for isa, control in (controls() | engines()).items() if isa in (isas or controls())}
 
 
 @dataclass(frozen=True)

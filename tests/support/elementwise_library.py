@@ -17,7 +17,7 @@ import oracle
 import pytest
 
 ISAS = ("base", "avx2", "avx512", "neon")
-TILES = ("amx",)  # avx512 with another engine for products: only their tests run on it
+ENGINES = ("amx", "avx512bf16")  # avx512 with another engine for products: only their tests run on them
 SCALAR = {"f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "f32": ctypes.c_float, "f64": ctypes.c_double}
 
 

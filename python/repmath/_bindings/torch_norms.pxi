@@ -263,45 +263,105 @@ cdef class GroupNormGradient(Call):
         return _norm_gradients(&s, args[1], args[4], &g, &x, &w, NULL, NULL, eps, wanted, args[4])
 
 
-cdef bint _mixture(int format, int64_t channels, const double *new, double momentum, int kept, const char *old, char *to) noexcept nogil:
-    """Computes running statistics from old and new ones, each rounded once to its format. Returns whether all roundings are decided."""
+cdef object _beside(object t, int format, int64_t n, Operand *o):
+    """Reads a weight of n elements: of this format, or of float32 beside 16 bits, which is rounded to them. Returns what must be kept alive;
+    NotImplemented for another one."""
+    cdef Memory rounded
+    o.data = NULL
+    if t is None:
+        return None
+    if not _operand(t, o) or o.ndim != 1 or o.n != n or (o.format != format and (o.format != RM_FORMAT_F32 or _SIZES[format] != 2)):
+        return NotImplemented
+    if o.format == format:
+        return None
+    rounded = Memory(n * _SIZES[format])
+    _raise(rm_py_converted(RM_FORMAT_F32, format, n, o.data, rounded.data))
+    o.data, o.format = rounded.data, format
+    return rounded
+
+
+cdef bint _mixture(int64_t channels, const double *new, const double *errors, double momentum, int kept, const char *old, char *to,
+                   double *some) noexcept nogil:
+    """Computes running statistics from old ones and new ones within these errors, each rounded once to its format. Returns whether all
+    roundings are decided. `some` is memory for four numbers a channel."""
     cdef ptrdiff_t size = _SIZES[kept]
-    cdef double low, high, before, a, b, error
-    cdef char ends[16]
+    cdef double *before = some
+    cdef double *low = some + channels
+    cdef double *high = some + 2 * channels
+    cdef char *other = <char *>(some + 3 * channels)
+    cdef double a, b, error
     cdef int64_t c
+    if rm_py_converted(kept, RM_FORMAT_F64, channels, old, before) != 0:
+        return False
     for c in range(channels):
-        rm_py_converted(kept, RM_FORMAT_F64, 1, old + c * size, &before)
-        low = high = new[c]
-        if isnan(low) or isinf(low):
-            low = high = low - low  # NaN
-        elif isnan(before) or isinf(before):
+        a, b = (1 - momentum) * before[c], momentum * new[c]
+        # The errors of three operations in binary64, of momentum times the new statistic's, and of the sum of both.
+        error = 4.440892098500626e-16 * (fabs(a) + fabs(b)) + 1.001 * fabs(momentum) * errors[c] + ldexp(1, -1070)
+        low[c], high[c] = a + b - error, a + b + error
+        if isnan(new[c]) or isinf(new[c]):
+            low[c] = high[c] = new[c] - new[c]  # NaN
+        elif isnan(before[c]) or isinf(before[c]):
+            low[c] = high[c] = 0  # what is kept is the old one
+        elif (before[c] == 0 or momentum == 1) and ((new[c] == 0 and errors[c] == 0) or momentum == 0):
+            low[c] = high[c] = 0
+    if rm_py_converted(RM_FORMAT_F64, kept, channels, low, to) or rm_py_converted(RM_FORMAT_F64, kept, channels, high, other):
+        return False
+    if memcmp(to, other, channels * size) != 0:
+        return False
+    for c in range(channels):
+        if (isnan(before[c]) or isinf(before[c])) and not (isnan(new[c]) or isinf(new[c])):
             memcpy(to + c * size, old + c * size, size)
-            continue
-        elif (before == 0 or momentum == 1) and (low == 0 or momentum == 0):
-            low = high = 0
-        else:
-            a, b = (1 - momentum) * before, momentum * low
-            # The error of three operations in binary64, and of the new statistic.
-            error = 4.440892098500626e-16 * ((a if a >= 0 else -a) + (b if b >= 0 else -b)) + ldexp(1, -1070)
-            low, high = a + b - error, a + b + error
-        rm_py_converted(RM_FORMAT_F64, kept, 1, &low, ends)
-        rm_py_converted(RM_FORMAT_F64, kept, 1, &high, ends + 8)
-        if memcmp(ends, ends + 8, size) != 0:
-            return False
-        memcpy(to + c * size, ends, size)
     return True
 
 
-cdef rm_status _channel_statistics(const Operand *x, const Normed *s, char *row, double *mean, double *variance) noexcept nogil:
-    """The mean and the variance of each channel, divided by the number of its elements less 1, in binary64."""
+cdef enum:
+    FEW_OF_CHANNEL = 1024  # elements of a channel, whose statistics plain sums tell closely enough
+
+
+cdef void _few_statistics(int64_t n, const double *x, double *found, double *errors) noexcept nogil:
+    """The mean and the variance of n elements, 2 <= n <= FEW_OF_CHANNEL, in binary64, with bounds of their errors. u = 2^-53; elements are of at most 24
+    bits, so that no square overflows.
+
+    The sum of n terms errs by at most 1.01 (n - 1) u times that of their magnitudes, and its quotient by u more: the mean m by
+    d = 1.01 n u a, a the mean of the magnitudes. The squares (x - m)^2 err by at most 3.01 u relatively, their sum by (n - 1) u more, and
+    the quotient by n - 1 by u. About m that sum is n (m - mean)^2 more than about the exact mean. Where all x - m are 0, all elements are
+    equal and the variance is 0. a and the bounds err by less than 1.02 to 1.01. The smallest terms: the smallest elements are multiples of
+    2^-149, differences at least 2^-212 or 0, and squares do not underflow."""
+    cdef double total = 0, magnitude = 0, squares = 0, mean, off
+    cdef int64_t i
+    for i in range(n):
+        total += x[i]
+        magnitude += fabs(x[i])
+    mean = total / n
+    for i in range(n):
+        squares += (x[i] - mean) * (x[i] - mean)
+    off = 1.02 * n * 1.1102230246251565e-16 * (magnitude / n)
+    found[0], errors[0] = mean, off if magnitude != 0 else 0
+    found[1] = squares / (n - 1)
+    errors[1] = 1.02 * (n + 4) * 1.1102230246251565e-16 * found[1] + 1.02 * off * off * n / (n - 1) if squares != 0 else 0
+
+
+cdef rm_status _channel_statistics(const Operand *x, const Normed *s, char *row, double *found, double *errors) noexcept nogil:
+    """The mean of each channel, and then the variance of each, divided by the number of its elements less 1, in binary64, with bounds of
+    their errors. A row has room for 16 bytes an element."""
     cdef ptrdiff_t part = s.behind * _SIZES[x.format]
     cdef int64_t c, i, n = s.before * s.behind
+    cdef double two[2]
+    cdef double off[2]
     cdef rm_status status = 0
     for c in range(s.kept):
         for i in range(s.before):
             memcpy(row + i * part, x.data + (i * s.kept + c) * part, part)
-        status |= rm_mean(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &mean[c])
-        status |= rm_var(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &variance[c], 1.0)
+        if n <= FEW_OF_CHANNEL and x.format != RM_FORMAT_F64:
+            rm_py_converted(x.format, RM_FORMAT_F64, n, row, row + 8 * n)
+            _few_statistics(n, <const double *>(row + 8 * n), two, off)
+        else:
+            status |= rm_mean(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &two[0])
+            status |= rm_var(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &two[1], 1.0)
+            for i in range(2):
+                off[i] = 1.1102230246251565e-16 * fabs(two[i]) if two[i] != 0 else 0
+        for i in range(2):
+            found[i * s.kept + c], errors[i * s.kept + c] = two[i], off[i]
     return status
 
 
@@ -324,6 +384,7 @@ cdef class BatchNorm(Call):
         cdef ptrdiff_t given[4]
         cdef Memory memory
         cdef double *new
+        cdef double *errors
         cdef char *mixed
         cdef rm_status status = 0
         if kwargs or len(args) != 5 + 2 * self.running + self.training:
@@ -331,10 +392,10 @@ cdef class BatchNorm(Call):
         held = _read(args[0], &x)
         if held is None or not _channels_of(&x, &s):
             return NotImplemented
-        for i in range(2):
-            kept[i].data = NULL
-            if not _weight(args[1 + i], x.format, 1, &x.shape[1], &weight[i]):
-                return NotImplemented
+        kept[0].data = kept[1].data = NULL
+        first, second = _beside(args[1], x.format, x.shape[1], &weight[0]), _beside(args[2], x.format, x.shape[1], &weight[1])
+        if first is NotImplemented or second is NotImplemented:
+            return NotImplemented
         if self.running:
             for i in range(2):
                 if args[3 + i] is not None and (not _operand(args[3 + i], &kept[i]) or kept[i].ndim != 1 or kept[i].n != x.shape[1]):
@@ -367,17 +428,17 @@ cdef class BatchNorm(Call):
         made, found, deviation = _new(args[0], x.shape, x.ndim, &y), args[0].new_empty(s.kept), args[0].new_empty(s.kept)
         if not _operand(found, &mean) or not _operand(deviation, &root):
             return NotImplemented
-        memory = Memory(s.kept * 32 + s.before * s.behind * 8)
-        new, mixed = <double *>memory.data, memory.data + 16 * s.kept
+        memory = Memory(s.kept * 80 + s.before * s.behind * 16)
+        new, errors, mixed = <double *>memory.data, <double *>(memory.data + 16 * s.kept), memory.data + 32 * s.kept
         with nogil:
             status = rm_normalize_with_statistics(x.format, &s.sets, x.data, s.step, weight[0].data, s.weight, weight[1].data, s.weight, eps,
                                                   y.data, s.step, mean.data, root.data)
             if kept[0].data is not NULL or kept[1].data is not NULL:
-                status |= _channel_statistics(&x, &s, memory.data + 32 * s.kept, new, new + s.kept)
+                status |= _channel_statistics(&x, &s, memory.data + 80 * s.kept, new, errors)
                 for i in range(2):
                     if kept[i].data is not NULL:
-                        sure = sure and _mixture(x.format, s.kept, new + i * s.kept, momentum, kept[i].format, kept[i].data,
-                                                 mixed + 8 * i * s.kept)
+                        sure = sure and _mixture(s.kept, new + i * s.kept, errors + i * s.kept, momentum, kept[i].format, kept[i].data,
+                                                 mixed + 8 * i * s.kept, <double *>(memory.data + 48 * s.kept))
                 for i in range(2):  # writes nothing before all is known
                     if kept[i].data is not NULL and sure and status == 0:
                         memcpy(kept[i].data, mixed + 8 * i * s.kept, s.kept * _SIZES[kept[i].format])
@@ -402,11 +463,20 @@ cdef class BatchNormGradient(Call):
         held_g, held_x = _read(args[0], &g), _read(args[1], &x)
         if held_g is None or held_x is None or g.format != x.format or not _same_shape(&g, &x) or not _channels_of(&x, &s):
             return NotImplemented
-        if not _wanted(args[9], wanted) or not _weight(args[2], x.format, 1, &x.shape[1], &w):
+        if not _wanted(args[9], wanted):
             return NotImplemented
-        for i in range(2):
-            if not _weight(args[3 + i], x.format, 1, &x.shape[1], &kept[i]) or (kept[i].data is NULL and not args[7]):
-                return NotImplemented
-            if args[7]:
+        held_w = _beside(args[2], x.format, x.shape[1], &w)
+        if held_w is NotImplemented:
+            return NotImplemented
+        kept[0].data = kept[1].data = NULL
+        if args[7]:  # running statistics have no part
+            for i in range(2):
+                if args[3 + i] is not None and (not _operand(args[3 + i], &kept[i]) or (
+                        kept[i].format != x.format and (kept[i].format != RM_FORMAT_F32 or _SIZES[x.format] != 2))):
+                    return NotImplemented
                 kept[i].data = NULL
+        else:
+            for i in range(2):
+                if not _weight(args[3 + i], x.format, 1, &x.shape[1], &kept[i]) or kept[i].data is NULL:
+                    return NotImplemented
         return _norm_gradients(&s, args[1], args[2], &g, &x, &w, kept[0].data, kept[1].data, eps, wanted, args[2])

@@ -10,6 +10,7 @@
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
 #include "../../common/stats.h"
+#include "chains_b32.h"
 #include "matmul.h"
 #include "panel_queue.h"
 #include "tiles.h"
@@ -70,6 +71,10 @@ static const rm_engine *engine_of(const rm_matmul_problem *p) {
 #if RM_HAS_TILES
   const rm_engine *tiles = rm_tiles_engine(p);
   if (tiles) return tiles;
+#endif
+#if RM_HAS_BF16
+  const rm_engine *chains = rm_chains_engine(p);
+  if (chains) return chains;
 #endif
   return &rm_blas_kernels()->engine[p->fmt];
 }

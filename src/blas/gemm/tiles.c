@@ -11,16 +11,11 @@
 #if RM_HAS_TILES
 
 #include "digits.h"
-#include "bound_b64.h"
-#include "epilogue_b64.h"
-#include "layout_b64.h"
-#include "tiles_dot.h"
+#include "undecided_16.h"
 
 enum { HALF = RM_TILE_SIDE, SIDE = 2 * HALF };
 /* The digits of A that the L2 cache holds beside the rest; k that four panels of digits bring to the L1 cache, in tiles. */
 enum { ROWS_BYTES = 1600 << 10, DEPTH = 4 };
-/* k that are prefetched: rows of a matrix are far apart, and no prefetcher follows. */
-enum { AHEAD = 32 };
 /* The binary64 engine is faster where more than one element in TOO_MANY is undecided, as the first ENOUGH show. */
 enum { TOO_MANY = 8, ENOUGH = 1024 };
 
@@ -66,58 +61,6 @@ static size_t work_of(const rm_matmul_problem *p, int64_t rows, int64_t cols) {
   return mine > plain ? mine : plain;
 }
 
-/* Rows whose k are neighbours in memory. */
-typedef struct {
-  const char *base;
-  ptrdiff_t stride;
-} values;
-
-/* Copies up to 32 rows that are neighbours in memory so that their k are. */
-static void transpose_rows(char *to, ptrdiff_t stride, rm_strided src, int rows, int64_t k) {
-  enum { SOME = 32 }; /* k at a time */
-  char part[2 * RM_TILE_BYTES] __attribute__((aligned(64)));
-  for (int64_t q = 0; q < k; q += SOME) {
-    const int here = k - q < SOME ? (int)(k - q) : SOME;
-    for (int i = 0; i < SOME; i += 2) {
-      const char *at = src.base + (q + i) * src.k_stride;
-      __builtin_prefetch(at + AHEAD * src.k_stride);
-      __builtin_prefetch(at + (AHEAD + 1) * src.k_stride);
-      char *const row = part + 2 * i * HALF;
-      vbytes x = vbytes_zero(), y = vbytes_zero(), low, high;
-      if (i < here) x = vbytes_load_16(at, rows);
-      if (i + 1 < here) y = vbytes_load_16(at + src.k_stride, rows);
-      vbytes_pairs(x, y, &low, &high);
-      vbytes_store(row, low);
-      vbytes_store(row + RM_TILE_BYTES, high);
-    }
-    vbytes_transpose(to + 2 * q, stride, part);
-    vbytes_transpose(to + 2 * q + HALF * stride, stride, part + RM_TILE_BYTES);
-  }
-}
-
-static values values_of(const layout *t, const rm_operand *o, int64_t row, int rows, int64_t k, char *copy) {
-  if (o->im2col && o->im2col->rows_adjacent) {
-    char *const stage = (char *)t->b_rows; /* the digits that are made next */
-    rm_im2col_fill(o->im2col, o->base, 2, 1, row, rows, 0, k, stage);
-    transpose_rows(copy, t->values_stride, (rm_strided){stage, 2, 2 * rows}, rows, k);
-    return (values){copy, t->values_stride};
-  }
-  if (o->im2col) {
-    rm_im2col_fill(o->im2col, o->base, 2, 0, row, rows, 0, k, copy);
-    return (values){copy, (ptrdiff_t)(2 * k)};
-  }
-  const rm_strided src = {o->base + row * o->row_stride, o->row_stride, o->k_stride};
-  if (src.k_stride == 2) return (values){src.base, src.row_stride};
-  if (src.row_stride == 2) {
-    transpose_rows(copy, t->values_stride, src, rows, k);
-  } else {
-    for (int r = 0; r < rows; r++)
-      for (int64_t q = 0; q < k; q++)
-        __builtin_memcpy(copy + r * t->values_stride + 2 * q, src.base + r * src.row_stride + q * src.k_stride, 2);
-  }
-  return (values){copy, t->values_stride};
-}
-
 /* A panel of SIDE rows of A or columns of B: the digits, and for each row or column the terms of the bound, next_term apart,
  * the factor of its sums and its norm. */
 typedef struct {
@@ -128,7 +71,7 @@ typedef struct {
 } panel;
 
 /* Makes a panel of `rows` rows. Rows that are not finite have terms that are NaN. */
-static void pack(const panel *to, const layout *t, values v, int rows, int64_t k, int column, const int fmt) {
+static void pack(const panel *to, const layout *t, rm_values v, int rows, int64_t k, int column, const int fmt) {
   const int digits = RM_DIGITS, last = RM_DIGIT_GROUPS - 1, together = last + 1 - digits;
   for (int r = 0; r < SIDE; r++) {
     int8_t *at = to->digits + r / HALF * t->chunks * digits * RM_TILE_BYTES + r % HALF * RM_TILE_K;
@@ -200,9 +143,6 @@ typedef struct {
   double bound; /* of a dot product in binary64 */
 } pass;
 
-/* The limit of the numbers that the test rounds: what may overflow raises a flag. */
-RM_FN double max_tested(const int fmt) { return fmt == RM_F16 ? 0x1p15 : 0x1p126; }
-
 /* The values of RM_LANES elements of row r and columns from c on, v, and the bound e of their errors: 0 where the digits
  * are all there is. */
 RM_FN void value_of(const pass *s, const double *row_term, const double *row_factor, int r, int c, vf64 *v, vf64 *e,
@@ -220,7 +160,7 @@ RM_FN void value_of(const pass *s, const double *row_term, const double *row_fac
 
 /* Rounds the piece at (i0, j0); undecided[r] gets the columns that are left. Returns how many. */
 RM_FN int round_piece(const pass *s, const double *row_term, const double *row_factor, int64_t i0, int64_t j0, int rows,
-                      int cols, uint32_t *undecided, const int fmt) {
+                      int cols, uint64_t *undecided, const int fmt) {
   const rm_matmul_problem *p = s->p;
   const rm_output_map *output = &s->t->plain.output;
   int count = 0;
@@ -243,7 +183,7 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
         const vm64 exact = vf64_eq(vf64_add(e, vf64_abs(lost)), vf64_set1(0.0));
         const vf64 margin = vf64_select(exact, e, rm_margin_b64(v, e));
         low[h] = vf64_sub(v, margin), high[h] = vf64_add(v, margin);
-        good |= vm64_bits(vf64_le(vf64_add(vf64_abs(v), margin), vf64_set1(max_tested(fmt)))) << h * RM_LANES;
+        good |= vm64_bits(vf64_le(vf64_add(vf64_abs(v), margin), vf64_set1(rm_max_tested_16(fmt)))) << h * RM_LANES;
       }
       uint16_t out[HALF];
       const vf32 a = vf32_of_halves(vf64_to_odd16(low[0]), vf64_to_odd16(low[1])),
@@ -262,52 +202,16 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
   return count;
 }
 
-/* Sums again what is undecided in a piece. What is left goes to the binary64 engine's resolver; returns how much. */
-RM_FN int sum_undecided(const pass *s, values a, values b, const double *row_norm, int64_t i0, int64_t j0, int rows,
-                        const uint32_t *undecided, const int fmt) {
-  const rm_layout_b64 *w = &s->t->plain;
-  const rm_matmul_problem *p = s->p;
-  int left = 0;
-  for (int i = 0; i < rows; i++) {
-    for (uint32_t lanes = undecided[i]; lanes; lanes &= lanes - 1) {
-      const int j = __builtin_ctz(lanes);
-      const int64_t row = i0 + i, col = j0 + j;
-      const double c = rm_tiles_dot(a.base + i * a.stride, b.base + j * b.stride, p->k, fmt);
-      double sum = c, err = s->bound * (row_norm[i] * w->col_norm[col]);
-      if (p->bias.base) {
-        const double d =
-            rm_read_element(p->bias.base + (s->block->row + row) * p->bias.row + (s->block->col + col) * p->bias.col, fmt);
-        sum += d, err += s->bound * __builtin_fabs(d);
-      }
-      const double e = __builtin_fabs(sum) * 0x1p-52 + err;
-      if (__builtin_fabs(sum) + e <= max_tested(fmt)) {
-        const uint64_t bits = rm_round_double(sum - e, fmt);
-        if (bits == rm_round_double(sum + e, fmt)) {
-          rm_write_bits(rm_output_at(&w->output, row, col), bits, fmt);
-          continue;
-        }
-      }
-      const int64_t tile = col / RM_NR * w->row_tiles + row / RM_MR;
-      const int nv = rm_vectors(s->block->cols - col / RM_NR * RM_NR, RM_NR);
-      const int64_t vector = row % RM_MR * nv + col % RM_NR / RM_LANES;
-      w->c[tile * RM_TILE + vector * RM_LANES + col % RM_LANES] = c;
-      w->flagged[tile * (RM_TILE / RM_LANES) + vector] |= (uint8_t)(1u << col % RM_LANES);
-      left++;
-    }
-  }
-  return left;
-}
-
 /* Packs a panel of B at column j of the block; its values follow. */
-RM_FN values pack_columns(const pass *s, int64_t j, int cols, const int fmt) {
+RM_FN rm_values pack_columns(const pass *s, int64_t j, int cols, const int fmt) {
   const layout *t = s->t;
   const rm_matmul_problem *p = s->p;
   const double shift = rm_pow2(8 * (2 * RM_DIGITS - 1 - RM_DIGIT_GROUPS));
   double norm[SIDE];
-  const values v = values_of(t, &p->b, s->block->col + j, cols, p->k, t->b_values);
+  const rm_values v = rm_values_of(&p->b, s->block->col + j, cols, p->k, t->b_values, t->values_stride, (char *)t->b_rows);
   pack(&(panel){t->b_rows, t->col_term, SIDE, t->col_factor, norm}, t, v, cols, p->k, 1, fmt);
   for (int64_t q = 0; q < 2 * t->chunks * RM_DIGITS; q++)
-    vbytes_transpose((char *)t->b + q * RM_TILE_BYTES, 64, (const char *)t->b_rows + q * RM_TILE_BYTES);
+    vbytes_transpose((char *)t->b + q * RM_TILE_BYTES, 64, (const char *)t->b_rows + q * RM_TILE_BYTES, 64);
   for (int c = 0; c < SIDE; c++) t->col_factor[c] *= shift;
   for (int c = 0; c < cols; c++) t->plain.col_norm[j + c] = norm[c];
   return v;
@@ -328,18 +232,19 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
     for (int64_t i = first; i < end; i += SIDE) {
       const int64_t at = i - first;
       const int rows = rm_min_int(end - i, SIDE);
-      const values v = values_of(t, &p->a, block->row + i, rows, p->k, t->a_values + at * t->values_stride);
+      const rm_values v = rm_values_of(&p->a, block->row + i, rows, p->k, t->a_values + at * t->values_stride,
+                                       t->values_stride, (char *)t->b_rows);
       const panel to = {t->a + at * row_bytes, t->row_term + at, t->row_step, t->row_factor + at, t->row_norm + at};
       pack(&to, t, v, rows, p->k, 0, fmt);
       for (int r = 0; r < rows; r++) w->row_bound[i + r] = s.bound * t->row_norm[at + r];
     }
     for (int64_t j = 0; j < block->cols; j += SIDE) {
       const int cols = rm_min_int(block->cols - j, SIDE);
-      const values b = pack_columns(&s, j, cols, fmt);
+      const rm_values b = pack_columns(&s, j, cols, fmt);
       for (int64_t i = first; i < end; i += SIDE) {
         const int64_t at = i - first;
         const int rows = rm_min_int(end - i, SIDE);
-        uint32_t undecided[SIDE];
+        uint64_t undecided[SIDE];
         multiply(t, t->a + at * row_bytes, t->b);
         const int count = round_piece(&s, t->row_term + at, t->row_factor + at, i, j, rows, cols, undecided, fmt);
         seen += rows * cols, undecided_count += count;
@@ -348,10 +253,11 @@ RM_FN uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void 
           rm_tiles_end();
           return rm_blas_kernels()->engine[fmt].block(p, block, work, tiers, queue);
         }
-        values a = {t->a_values + at * t->values_stride,
-                    p->a.im2col && !p->a.im2col->rows_adjacent ? (ptrdiff_t)(2 * p->k) : t->values_stride};
-        if (!p->a.im2col && p->a.k_stride == 2) a = (values){p->a.base + (block->row + i) * p->a.row_stride, p->a.row_stride};
-        left += sum_undecided(&s, a, b, t->row_norm + at, i, j, rows, undecided, fmt);
+        rm_values a = {t->a_values + at * t->values_stride,
+                       p->a.im2col && !p->a.im2col->rows_adjacent ? (ptrdiff_t)(2 * p->k) : t->values_stride};
+        if (!p->a.im2col && p->a.k_stride == 2)
+          a = (rm_values){p->a.base + (block->row + i) * p->a.row_stride, p->a.row_stride};
+        left += rm_sum_undecided_16(&(rm_piece_16){w, p, block, i, j, rows, t->row_norm + at}, a, b, undecided, fmt);
       }
     }
   }
