@@ -49,6 +49,7 @@ def alone() -> list[Stage]:
         Stage("cuts", module("cuts")),
         Stage("rounding tests", module("smt.rounding_tests")),
         Stage("words", module("words")),
+        Stage("rests of series", module("rests")),
     ]
 
 

@@ -88,8 +88,8 @@ such y, so that the domain of the latter is one of y (`proofs/quantiles.py`).
 lgamma and digamma in binary64 are proved for all their numbers above -1/2, within 15/16 and 13/16 of their bounds, which the shares refer to. Below,
 they are formulas of what is reflected and of sin(pi r)/(pi r) and cos(pi r), which are proofs of their own (`proofs/gamma.py`,
 `proofs/formula/gamma.py`). In f64 they have no vector kernel: double-double numbers with a running bound, whose operations are among the formulas below,
-and multiprecision. What both add to these bounds, the rests of their series, is derived in
-`lgamma_dd.h` and `lgamma_mp.h`; hard cases and samples are compared with MPFR.
+and multiprecision. What both add to these bounds, the rests of their series and the rounding of their tables, is checked by `proofs/rests.py`; the units
+that steps of multiprecision count are derived in `lgamma_mp.h` and `digamma_mp.h`. Hard cases and samples are compared with MPFR.
 
 Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`). For cbrt and rsqrt one octave of 8 or 4
 stands for all normal numbers, since every operation is checked to scale and not to underflow (`proofs/octaves.py`).

@@ -1,0 +1,214 @@
+"""What the accurate phases of lgamma and digamma leave out of their series, and how near the coefficients of their tables are: the numbers that
+crlibm/lgamma/lgamma_dd.h and lgamma_mp.h add to the bounds of what they compute, checked by ball arithmetic (Arb).
+
+    python -m proofs.rests
+
+Taylor's series at 2 has alternating coefficients (zeta(k) - 1)/k, zeta(k) - 1 <= 2^-k (1 + 2/(k - 1)), by the integral of t^-k. Stirling's series: by Binet,
+for x > 0
+    lgamma x - (x - 1/2) log x + x - log(2 pi)/2 = 2 int of arctan(t/x)/(e^(2 pi t) - 1),   digamma x - log x + 1/(2 x) = -2 int of t/((t^2 + x^2)(e^(2 pi t) - 1)).
+arctan(t/x) and 1/(1 + (t/x)^2) lie between any two consecutive sums of their series in t/x, for all t > 0, hence the integrals lie between two consecutive
+sums of Stirling's: what is left out is at most the first term that is. Sine and cosine alternate with falling terms."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq
+
+from .graph import ROOT
+
+TABLES, DD, MP, MP_TABLES = (f"crlibm/lgamma/lgamma{name}.h" for name in ("_tables", "_dd", "_mp", "_mp_tables"))
+DIGITS = 700
+U = Fraction(1, 2**53)
+
+
+class Source:
+    def __init__(self, root: pathlib.Path):
+        self.text = {path: (root / path).read_text() for path in (TABLES, DD, MP, MP_TABLES)}
+
+    def numbers(self, name: str) -> list[Fraction]:
+        (body,) = re.findall(rf"RM_TABLE \w+ {name}\[\d+\] = {{(.*?)}};", self.text[TABLES] + self.text[MP_TABLES], re.S)
+        words = re.findall(r"-?0x[0-9a-f.]+(?:p[-+]?\d+)?", body)
+        return [Fraction(float.fromhex(w)) if "p" in w else Fraction(int(w, 16)) for w in words]
+
+    def pairs(self, name: str) -> list[Fraction]:
+        values = self.numbers(name)
+        return [a + b for a, b in zip(values[::2], values[1::2], strict=True)]
+
+    def number(self, path: str, pattern: str) -> Fraction:
+        """The one number that stands there."""
+        (found,) = set(re.findall(pattern, self.text[path]))
+        return Fraction(float.fromhex(found)) if found.startswith(("0x", "-0x")) else Fraction(found)
+
+
+def ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def zeta_less_one(k: int) -> arb:
+    return arb(k).zeta() - 1
+
+
+def taylor(k: int, derivative: bool) -> arb:
+    """Of t^k in lgamma(2 + t)/t, or in digamma(2 + t)."""
+    if k == 0:
+        return 1 - arb.const_euler()
+    c = zeta_less_one(k + 1)
+    return (c if derivative else c / (k + 1)) * (1 if k % 2 else -1)
+
+
+def stirling(k: int, derivative: bool) -> arb:
+    """Of w^k in S: B_(2k+2)/((2k+2)(2k+1)), or without the last factor."""
+    value = arb.bernoulli(2 * k + 2) / (2 * k + 2)
+    return value if derivative else value / (2 * k + 1)
+
+
+def turn(k: int, even: bool) -> arb:
+    """Of r^2k in cos(pi r), or in sin(pi r)/(pi r)."""
+    return (-1) ** k * arb.pi() ** (2 * k) / arb(2 * k + (0 if even else 1)).fac()
+
+
+def share(found: arb, allowed: Fraction | arb) -> float:
+    """Of what is allowed, upwards."""
+    part = abs(found) / (allowed if isinstance(allowed, arb) else ball(allowed))
+    return float(part.upper())
+
+
+def table(source: Source, name: str, of: Callable[[int, bool], arb], second: bool) -> float:
+    """How near the pairs are: 2^-105 of each."""
+    near = source.number(DD, r"vf64_abs\(table\[2 \* k\]\) \* (0x1p-\d+)\);")
+    return max(share(ball(v) - of(k, second), near * abs(v)) for k, v in enumerate(source.pairs(name)))
+
+
+def taylor_rest(source: Source, name: str, derivative: bool) -> float:
+    """What is left out for |t| <= 1/2: terms one by one, then (1 + 2/k) (2^-k + ...) 2^-k."""
+    terms, allowed = len(source.pairs(name)), source.number(DD, r"rm_gamma_widen\(r, (0x1p-\d+)\);\n}\n\n/\* The asymptotic")
+    assert terms == source.number(TABLES, r"#define RM_LGAMMA_TERMS (\d+)")
+    far = terms + 100
+    rest = sum((abs(taylor(k, derivative)) * arb(2) ** -k for k in range(terms, far)), arb(0))
+    return share(rest + (1 + arb(2) / far) * arb(2) ** (-2 * far), allowed)
+
+
+def taylor_last(source: Source, name: str, derivative: bool) -> float:
+    """The terms that are summed in binary64: each coefficient is rounded (its second part left out), and so is each product and sum. E, L: error and
+    size of the partial sum after a step."""
+    (first,) = {int(source.number(DD, r"enum \{ RM_GAMMA_LAST = (\d+) \}"))}
+    allowed = source.number(DD, r"vf64_abs\(table\[2 \* RM_GAMMA_LAST\]\) \* (0x1p-\d+)\);")
+    values = source.numbers(name)
+    high, low = values[::2], values[1::2]
+    assert len(high) - first < 32
+    size, error = abs(high[-1]), abs(low[-1])
+    for k in range(len(high) - 2, first - 1, -1):
+        moved = size / 2
+        error = error / 2 + abs(low[k]) + U * moved * (1 + U) + U * (moved + abs(high[k])) * (1 + U) ** 2
+        size = abs(high[k]) + moved * (1 + U) + U * size
+    return float(error / (allowed * abs(high[first])))
+
+
+def stirling_rest(source: Source, name: str, derivative: bool) -> float:
+    """The first number left out, over what stands for it: w^14 is computed by four products of a w that is rounded once, fourteen times less 2^-53 each."""
+    terms = len(source.pairs(name))
+    assert terms == source.number(TABLES, r"#define RM_GAMMA_SERIES_TERMS (\d+)")
+    product = re.findall(
+        r"double w2 = w->hi \* w->hi, w4 = w2 \* w2;.*?rm_gamma_widen\(r, (.*?) \* RM_GAMMA_SERIES_NEXT\);",
+        source.text[DD],
+        re.S,
+    )
+    powers = {"w2": 2, "w4": 4}
+    if len(product) != 1 or sum(powers[factor] for factor in product[0].split(" * ")) != terms:
+        raise AssertionError("another power is left out")
+    allowed = source.number(TABLES, r"#define RM_GAMMA_SERIES_NEXT (0x1p\d+)") * (1 - Fraction(1, 2**40))
+    return share(stirling(terms, derivative), allowed)
+
+
+def turn_rest(source: Source, name: str, even: bool) -> float:
+    terms, allowed = len(source.pairs(name)), source.number(DD, r"rm_gamma_widen\((?:co)?sine, (0x1p-\d+)\);")
+    assert terms == source.number(TABLES, r"#define RM_GAMMA_TURN_TERMS (\d+)")
+    sizes = [abs(turn(k, even)) * arb(2) ** (-2 * k) for k in range(terms + 2)]
+    assert all(b < a for a, b in zip(sizes[1:], sizes[2:], strict=False)), "terms that do not fall"
+    return share(sizes[terms], allowed)
+
+
+def half_log(source: Source) -> float:
+    """log(2 pi)/2."""
+    parts = [source.number(TABLES, rf"#define RM_LGAMMA_HALF_LOG_2PI{more} (\S+)") for more in ("", "_LO")]
+    near = source.number(DD, r"RM_LGAMMA_HALF_LOG_2PI_LO, 1, (0x1p-\d+)\);")
+    return share(ball(sum(parts)) - (2 * arb.pi()).log() / 2, near)
+
+
+def limbs(source: Source, name: str) -> tuple[list[Fraction], Fraction]:
+    """Fractions of so many limbs, and a unit of their last one."""
+    count = int(source.number(MP_TABLES, r"#define RM_GAMMA_MP_LIMBS (\d+)"))
+    words, unit = source.numbers(name), Fraction(1, 2 ** (64 * count))
+    values = [
+        sum((w * 2 ** (64 * i) for i, w in enumerate(words[k : k + count])), Fraction(0)) * unit
+        for k in range(0, len(words), count)
+    ]
+    return values, unit
+
+
+def short(value: Fraction, unit: Fraction, exact: arb) -> float:
+    """A number that is cut: how much of a unit it lacks; it is not larger."""
+    lacks = exact - ball(value)
+    assert lacks >= 0 or lacks.contains(0), "a number that is larger"
+    return share(lacks, unit)
+
+
+def fixed_series(source: Source) -> float:
+    """|B_2k|/(2k) 2^(-2 k BASE), k from 1 on; all below 2^-17 as the errors of powers take them, and the quotient 2^BASE/y is at most 1/2."""
+    values, unit = limbs(source, "rm_gamma_mp_series_table")
+    base = int(source.number(MP_TABLES, r"#define RM_GAMMA_MP_BASE (\d+)"))
+    assert len(values) == source.number(MP_TABLES, r"#define RM_GAMMA_MP_TERMS (\d+)") and 2**base <= 256 // 2
+    (power,) = re.findall(r"times an entry below 2\^-(\d+) ", source.text[MP])
+    assert max(values) < Fraction(1, 2 ** int(power))
+    return max(short(v, unit, abs(stirling(k, True)) * arb(2) ** (-2 * base * (k + 1))) for k, v in enumerate(values))
+
+
+def fixed_rest(source: Source) -> float:
+    """The first term left out for y >= 256, over half a unit of the most limbs, 2^-513."""
+    terms = int(source.number(MP_TABLES, r"#define RM_GAMMA_MP_TERMS (\d+)"))
+    most = int(source.number(MP, r"#define RM_GAMMA_MP_MAX (\d+)"))
+    return share(abs(stirling(terms, True)) * arb(2) ** (-16 * (terms + 1)), Fraction(1, 2 ** (64 * most + 1)))
+
+
+def fixed_half_log(source: Source) -> float:
+    values, unit = limbs(source, "rm_gamma_mp_half_log_2pi")
+    return short(values[0], unit, (2 * arb.pi()).log() / 2)
+
+
+def checks(root: pathlib.Path = ROOT) -> Iterator[tuple[str, float]]:
+    """(what, its share of what is allowed)."""
+    source = Source(root)
+    before, ctx.prec = ctx.prec, DIGITS
+    try:
+        for name, second in (("lgamma", False), ("digamma", True)):
+            yield f"{name}: coefficients of Taylor's series", table(source, f"rm_{name}_taylor", taylor, second)
+            yield f"{name}: rest of Taylor's series", taylor_rest(source, f"rm_{name}_taylor", second)
+            yield f"{name}: last terms of Taylor's series", taylor_last(source, f"rm_{name}_taylor", second)
+            yield f"{name}: coefficients of Stirling's series", table(source, f"rm_{name}_series", stirling, second)
+            yield f"{name}: rest of Stirling's series", stirling_rest(source, f"rm_{name}_series", second)
+        for name, second in (("sine", False), ("cosine", True)):
+            yield f"{name}: coefficients", table(source, f"rm_gamma_{name}", turn, second)
+            yield f"{name}: rest", turn_rest(source, f"rm_gamma_{name}", second)
+        yield "log(2 pi)/2", half_log(source)
+        yield "multiprecision: coefficients of Stirling's series", fixed_series(source)
+        yield "multiprecision: rest of Stirling's series", fixed_rest(source)
+        yield "multiprecision: log(2 pi)/2", fixed_half_log(source)
+    finally:
+        ctx.prec = before
+
+
+def main() -> int:
+    bad = 0
+    for what, part in checks():
+        print(f"{what}: {part:.4f} of what is allowed")
+        bad |= not part <= 1
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
