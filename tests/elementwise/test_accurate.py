@@ -227,5 +227,27 @@ def test_stated_errors_of_the_sigmoid_family(multiprecision, argument, shape, li
     assert 2.0**-12 < worst < 1
 
 
+@pytest.mark.parametrize("limbs", [2, 4, 8])
+@pytest.mark.parametrize("function", ["lgamma", "digamma"])
+def test_stated_errors_of_the_gamma_functions(multiprecision, function, limbs):
+    call = getattr(multiprecision, f"rm_test_{function}_mp")
+    v, err = (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
+    rng = np.random.default_rng(10)
+    x = np.concatenate(
+        [rng.uniform(-0.5, 20, 25), rng.uniform(0, 400, 15), rng.uniform(-1, 1, 8) * 2.0**-20, 10.0 ** rng.uniform(2, 300, 8)]
+    )
+    worst = 0
+    with mpmath.workprec(64 * limbs + 1200):
+        for value in map(mpmath.mpf, x.tolist()):
+            scale = call(ctypes.c_double(value), limbs, v, ctypes.byref(err))
+            units = sum(v[i] << (64 * i) for i in range(limbs + 1))
+            if function == "digamma":
+                want = mpmath.digamma(value) + (1 / value if abs(value) < 0.5 else 0)
+            else:
+                want = mpmath.loggamma(value) if value > 0 else mpmath.log(abs(mpmath.gamma(value)))
+            worst = max(worst, abs(units - mpmath.ldexp(abs(want), 64 * limbs - scale)) / err.value)
+    assert 2.0**-12 < worst < 1
+
+
 def test_tables_are_what_the_generator_writes():
     subprocess.run([sys.executable, oracle.ROOT / "crlibm/fp/mp_gen.py", "--check"], check=True)

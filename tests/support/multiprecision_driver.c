@@ -2,12 +2,14 @@
 #include "../../crlibm/acos/acos_accurate.h"
 #include "../../crlibm/asin/asin_accurate.h"
 #include "../../crlibm/atan/atan_accurate.h"
+#include "../../crlibm/digamma/digamma_mp.h"
 #include "../../crlibm/erf/erf_accurate.h"
 #include "../../crlibm/erfc/erfc_accurate.h"
 #include "../../crlibm/exp/exp_accurate.h"
 #include "../../crlibm/exp10/exp10_accurate.h"
 #include "../../crlibm/exp2/exp2_accurate.h"
 #include "../../crlibm/expm1/expm1_accurate.h"
+#include "../../crlibm/lgamma/lgamma_mp.h"
 #include "../../crlibm/log/log_accurate.h"
 #include "../../crlibm/ndtr/ndtr_accurate.h"
 #include "../../crlibm/sigmoid/sigmoid_accurate.h"
@@ -38,6 +40,22 @@ int rm_test_sigmoid_mp(double x, int argument, int shape, int n, uint64_t *v, ui
   rm_sigmoid_mp(v, &scale, x, argument, shape, n);
   *err = rm_sigmoid_mp_err(n);
   return (int)scale;
+}
+
+/* The same of lgamma x, and of digamma x, with 1/x more for |x| < 1/2; x > -1/2, n at most RM_GAMMA_MP_MAX. */
+int rm_test_lgamma_mp(double x, int n, uint64_t *v, uint64_t *err);
+int rm_test_lgamma_mp(double x, int n, uint64_t *v, uint64_t *err) {
+  uint64_t plus[RM_MP_LIMBS], minus[RM_MP_LIMBS];
+  const int scale = rm_lgamma_mp(plus, minus, x, n, err);
+  rm_gamma_mp_difference(v, plus, minus, n);
+  return scale;
+}
+int rm_test_digamma_mp(double x, int n, uint64_t *v, uint64_t *err);
+int rm_test_digamma_mp(double x, int n, uint64_t *v, uint64_t *err) {
+  uint64_t plus[RM_MP_LIMBS], minus[RM_MP_LIMBS];
+  rm_digamma_mp(plus, minus, x, n, err);
+  rm_gamma_mp_difference(v, plus, minus, n);
+  return 0;
 }
 
 /* |f(x)| = v 2^(the result) within *err units of 2^(-64 n), for n + 1 limbs v. */
