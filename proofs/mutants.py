@@ -13,7 +13,8 @@ constants outside the analysis of its pieces is checked for each mutant too (pre
 
     python -m proofs.mutants              renews what changed since proofs/mutants.json was written, or is not in it
     python -m proofs.mutants --all        everything
-    python -m proofs.mutants erf_b64 ...  these kernels"""
+    python -m proofs.mutants erf_b64 ...  these kernels
+    python -m proofs.mutants --left 600   what is open in proofs/mutants.json, with so many seconds for each kernel"""
 
 import argparse
 import contextlib
@@ -30,11 +31,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from flint import arb
+
 from . import angles, octaves, pairs, prove, quantiles, scaled, sums, two
-from .graph import HERE, Graph, Kernel, bits_of, digest, double_of, kernels, parse, recorded
+from .graph import HERE, Graph, Kernel, bits_of, digest, double_of, evaluate, kernels, parse, recorded
 from .kinds import KINDS, hook
 from .loose import Place, fixed, loose, read, sensitivities
-from .points import TABLES, Point, entries_at, evaluates, observed, point, points, refutes
+from .points import TABLES, Point, entries_at, evaluates, known, observed, point, points, refutes
 from .taylor import SplitBox
 from .trig import CUTS, Reduced, cut_of, nodes_after
 from .two import Pair
@@ -472,6 +475,12 @@ class Trial:
                 n = min(at)
                 if rejects(self.text, mutant, in_box(self.kernel, self.pieces[n], at[n], self.rng)):
                     self.fate[mutant] = "rejected"
+        apart = unread(self.kernel, self.graph)
+        for mutant in self.left():
+            if mutant[0][0] in apart or stays_nan(self.lines, mutant):
+                self.fate[mutant] = "alone"
+            elif self.means_more(mutant[0]) and other_multiple(self.kernel, self.text, mutant, self.where):
+                self.fate[mutant] = "rejected"
         for mutant in reduced(self.kernel, self.text, self.graph, self.left(), self.pieces):
             self.fate[mutant] = "alone"
         powers = [m for m in self.left() if of_size_only(self.graph, m[0][0])]
@@ -487,7 +496,7 @@ class Trial:
                 continue
             if place in found.alone:
                 pieces = [self.pieces[n] for n in found.alone[place]]
-            elif self.lines[place[0]].startswith(TABLES):
+            elif found.entries and self.lines[place[0]].startswith(TABLES):
                 pieces = [p for p, entries in zip(self.pieces, found.entries, strict=True) if place in entries]
             else:
                 pieces = list(pieces_of(self.kernel, self.text, mutant))
@@ -542,11 +551,82 @@ def of_size_only(graph: Graph, at: int) -> bool:
     return of == "isub" and graph.nodes[operands[0]][0] == "iconst"
 
 
+def unread(kernel: Kernel, graph: Graph) -> set[int]:
+    """The nodes that the result of a step does not depend on: those of the other side of u = 1/16, which is a kernel of its own."""
+    if KINDS[kernel.kind].module != "quantiles":
+        return set()
+    uh, taken = graph.nodes.index(("input", ["uh"])), 1 if kernel.kind == "dd_step_small" else 2
+    found: set[int] = set()
+    stack = list(graph.outputs.values())
+    while stack:
+        k = stack.pop()
+        if k in found:
+            continue
+        found.add(k)
+        op, args = graph.nodes[k]
+        if op == "select" and graph.nodes[args[0]][0] == "le" and graph.nodes[args[0]][1][0] == uh:
+            args = [args[0], args[taken]]
+        elif op in ("fast_two_sum_error", "two_sum_error"):
+            args = [*args[:3], *args[-1]]
+        stack += [a for a in args if isinstance(a, int)]
+    return set(range(len(graph.nodes))) - found
+
+
+def stays_nan(lines: list[str], mutant: Mutant) -> bool:
+    """Whether an integer is the bits of a NaN before and after, and nothing but these."""
+    (at, k), other = mutant
+    words = lines[at].split()
+    if words[0] != "iconst" or not (math.isnan(double_of(int(words[k]))) and math.isnan(double_of(int(other)))):
+        return False
+    users = [line.split() for line in lines if f"#{at}" in line.split()]
+    return bool(users) and all(words[0] == "from_bits" for words in users)
+
+
+def other_multiple(kernel: Kernel, text: str, mutant: Mutant, where: list[Point]) -> bool:
+    """Whether the kernel takes another multiple of pi/16 for the nearest one: its last bits are those of the sum with the magic number."""
+    lines = text.splitlines()
+    magic = [k for k, line in enumerate(lines) if line.startswith("const") and is_magic(float.fromhex(line.split()[1]))]
+    if not kernel.kind.startswith("dd_turns") or mutant[0][0] not in magic:
+        return False
+    (total,) = [k for k, line in enumerate(lines) if line.startswith("mad") and f"#{magic[0]}" in line.split()]
+    for changed, wanted in ((text, True), (changed_to(text, *mutant), False)):
+        graph = parse(f"{changed}out z #{total}\n", True)
+        for p in where[:TRIES]:
+            z = evaluate(graph, p.inputs)["z"]
+            multiple = round(Fraction(p.inputs["x"]) / known(lambda: arb.pi() / 16))
+            if ((bits_of(z) - multiple) % 32 == 0) is not wanted:
+                return False
+    return True
+
+
 def larger_powers(kernel: Kernel, graph: Graph, pieces: list[prove.Piece], until: float) -> bool | None:
     """Whether the bound holds with all of these up to 2^-50 larger than they are."""
     whole = scaled.powers
     with replaced(scaled, powers=lambda piece: tuple(v * (1 + Fraction(1, 2**50)) for v in whole(piece))):
         return proved(kernel, graph, pieces, until)
+
+
+def parsed_mutant(text: str, name: str) -> Mutant:
+    """As Trial.report names it."""
+    at, _, other = name.split(" ")
+    line, word = at.split(".")
+    return (int(line), int(word) + 1), other
+
+
+def tried_again(name: str, seconds: float) -> dict:
+    """The result that is kept, with what becomes of the mutants that are open in it."""
+    held, trial = results()[name], Trial(name)
+    assert held["kernel"] == digest(trial.kernel), "the kernel has changed"
+    until = time.process_time() + seconds
+    trial.fate = {parsed_mutant(trial.text, key): "" for key in held["left"]}
+    trial.alone(Settled(), until)
+    found = trial.report()
+    for counts, more in ((held, found), (held["integers"], found["integers"])):
+        for fate in FATES:
+            counts[fate] += more[fate] if fate != "open" else more["open"] - more["mutants"]
+    held["unproved"] += found["unproved"]
+    held["left"] = found["left"]
+    return held
 
 
 def tried(name: str) -> dict:
@@ -595,9 +675,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="kernel")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--left", type=float, metavar="seconds", help="for each kernel that has mutants left")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin with no kernel after so long")
     arguments = parser.parse_args()
+    if arguments.left:
+        for name in arguments.names or [name for name, found in results().items() if found["left"]]:
+            keep(name, tried_again(name, arguments.left))
+        return 0
     held = {name: found for name, found in results().items() if name in kernels()}
     RESULTS.write_text(json.dumps(held, indent=1) + "\n")
     changed = [k.name for k in kernels().values() if held.get(k.name, {}).get("kernel") != digest(k)]

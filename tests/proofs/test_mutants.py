@@ -84,3 +84,42 @@ def test_parts_that_the_analysis_leaves_out_are_not_loose():
         parsed = graph.parse(graph.recorded(name), True)
         fixed = mutants.read_as_written(KERNELS[name], parsed)
         assert parsed.outputs["err"] in fixed and len(fixed) < len(parsed.nodes)
+
+
+def test_numbers_that_a_step_does_not_read():
+    """Evaluated, they change nothing; of the others some do."""
+    text, where = graph.recorded("erfinv_dd"), some_points("erfinv_dd", 4)
+    apart = mutants.unread(KERNELS["erfinv_dd"], graph.parse(text, True))
+    places = [(at, k, words) for at, k, words in mutants.numbers(text) if words[0] == "const"]
+    assert len({at for at, *_ in places} & apart) > 5 and not mutants.unread(KERNELS["erfc_dd"], graph.parse(text, True))
+
+    def outputs(changed):
+        return [graph.evaluate(points.runnable(graph.parse(changed, True), 0), p.inputs) for p in where]
+
+    same = {
+        at: outputs(mutants.changed_to(text, (at, k), (float.fromhex(words[k]) * 1.25).hex())) == outputs(text)
+        for at, k, words in places
+    }
+    assert all(same[at] for at in apart if at in same) and not all(same.values())
+
+
+def test_bits_of_a_nan_stay_one():
+    lines = graph.recorded("gelu_backward_dd").splitlines()
+    (at,) = [k for k, line in enumerate(lines) if line == f"iconst {0x7FF8 << 48}"]
+    assert all(mutants.stays_nan(lines, ((at, 1), other)) for other in mutants.others(lines[at].split(), 1))
+    assert not mutants.stays_nan(lines, ((at, 1), str(0x7FF0 << 48)))
+    assert not mutants.stays_nan([*lines, f"iadd #{at} #{at}"], ((at, 1), str((0x7FF8 << 48) + 1)))
+    assert not any(
+        mutants.stays_nan(lines, ((k, 1), line.split()[1]))
+        for k, line in enumerate(lines)
+        if k != at and line.startswith("iconst")
+    )
+
+
+@pytest.mark.parametrize("name", ["sin_reduction_dd", "sin_far_dd"])
+def test_another_magic_number_gives_another_multiple(name):
+    text, where = graph.recorded(name), some_points(name, 6)
+    for at, k, words in mutants.numbers(text):
+        for other in mutants.others(words, k):
+            seen = mutants.other_multiple(KERNELS[name], text, ((at, k), other), where)
+            assert seen is (words[0] == "const" and mutants.is_magic(float.fromhex(words[k])))

@@ -205,6 +205,17 @@ def test_running_statistics_over_all_exponents(dtype):
                     assert int(bits(got[c])) == rounded(value, kind), (v, float(before[c]), momentum)
 
 
+def test_running_statistics_that_overflow():
+    """Squares beyond the range are no error: the variance is infinite, the mean and the result are right."""
+    x = np.array([[1.5e308], [1.6e308]])
+    mean, variance = np.zeros(1), np.ones(1)
+    with np.errstate(over="ignore"):
+        y = nn.batch_norm(x, mean, variance, training=True, momentum=0.1)
+    exact = Fraction(0.1) * (Fraction(1.5e308) + Fraction(1.6e308)) / 2
+    assert y.tolist() == [[-1.0], [1.0]] and variance[0] == np.inf
+    assert int(bits(mean[0])) == rounded(exact, np.dtype("f8"))
+
+
 def mixtures_are_right(dtype):
     """Whether running statistics of small integers and fractions, of which many are midpoints of two numbers, are the exact ones."""
     steps = {2: 7, 4: 23, 8: 52}[np.dtype(dtype).itemsize] if dtype != np.float16 else 10
