@@ -24,7 +24,7 @@ def boundary(k: int, side: int) -> Boundary:
     chains = min(-(-k // CHAIN), CHAINS) - (k <= group)  # that err: of a single group, the last one has the rest
     at = [*range(1, CHAIN), *range(CHAIN, chains * CHAIN, CHAIN)]
     small = (1 + side * Fraction(2) ** -7) * UNIT
-    x[at], y[at] = float(small * 2**24), 2.0**-24
+    x[at], y[at] = float(small * 2**12), 2.0**-12  # apart from 1 in each, as the bound multiplies norms
     tie = 1 + Fraction(2) ** -8
     rest = tie - side * Fraction(2) ** -40 - 1 - len(at) * small
     free = group if k > group else chains * CHAIN

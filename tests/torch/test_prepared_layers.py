@@ -106,6 +106,23 @@ def batch_norms(dtype):
                 yield True, aten.native_batch_norm_backward.default, (h, x, w, mean, var, None, None, True, 1e-5, mask)
                 yield True, aten.native_batch_norm_backward.default, (g, x, None, None, None, mean, var, True, 1e-5, mask)
                 yield True, aten.native_batch_norm_backward.default, (g, x, w, mean, var, None, None, False, 1e-5, mask)
+    if dtype is torch.float32:  # 1/10 of the mean, and of the variance, is a tie; momentum is a hair more
+        for odd in (1833, 1999, 2589):
+            tie = 5 * (2**24 + 2 * odd + 1) * 2.0**-23
+            high = torch.tensor(tie, dtype=dtype).item()
+            for x in (
+                torch.tensor([[0.0, 0.0, 1.0], [10.0 * odd, -10.0 * odd, 2.0]]),
+                torch.tensor([[high, -high, 1.0], [tie - high, high - tie, 2.0]]),
+            ):
+                for momentum in (0.1, 1e-3, 0.7):
+                    yield True, forward, (x, w, b, torch.zeros(3), torch.zeros(3), True, momentum, 1e-5)
+    if dtype.itemsize == 2:
+        x, floats = tensor(dtype, 4, 3), (w.float() + 2.0**-20, None)
+        for first in floats:
+            yield True, forward, (x, first, floats[0], None, None, True, 0.1, 1e-5)
+            yield True, aten.native_batch_norm_backward.default, (
+                tensor(dtype, 4, 3, seed=9), x, first, b.float(), b.float(), None, None, True, 1e-5, MASKS[0],
+            )  # fmt: skip
     yield False, forward, (tensor(dtype, 1, 3), w, b, None, None, True, 0.1, 1e-5)
     yield False, forward, (tensor(dtype, 3), None, None, None, None, True, 0.1, 1e-5)
 

@@ -6,7 +6,7 @@
 
 from cpython.exc cimport PyErr_Clear
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport fabs, frexp, isinf, isnan, ldexp
+from libc.math cimport fabs, fma, frexp, isinf, isnan, ldexp
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from ._dlpack cimport ExchangeAPI, Tensor

@@ -280,40 +280,6 @@ cdef object _beside(object t, int format, int64_t n, Operand *o):
     return rounded
 
 
-cdef bint _mixture(int64_t channels, const double *new, const double *errors, double momentum, int kept, const char *old, char *to,
-                   double *some) noexcept nogil:
-    """Computes running statistics from old ones and new ones within these errors, each rounded once to its format. Returns whether all
-    roundings are decided. `some` is memory for four numbers a channel."""
-    cdef ptrdiff_t size = _SIZES[kept]
-    cdef double *before = some
-    cdef double *low = some + channels
-    cdef double *high = some + 2 * channels
-    cdef char *other = <char *>(some + 3 * channels)
-    cdef double a, b, error
-    cdef int64_t c
-    if rm_py_converted(kept, RM_FORMAT_F64, channels, old, before) != 0:
-        return False
-    for c in range(channels):
-        a, b = (1 - momentum) * before[c], momentum * new[c]
-        # The errors of three operations in binary64, of momentum times the new statistic's, and of the sum of both.
-        error = 4.440892098500626e-16 * (fabs(a) + fabs(b)) + 1.001 * fabs(momentum) * errors[c] + ldexp(1, -1070)
-        low[c], high[c] = a + b - error, a + b + error
-        if isnan(new[c]) or isinf(new[c]):
-            low[c] = high[c] = new[c] - new[c]  # NaN
-        elif isnan(before[c]) or isinf(before[c]):
-            low[c] = high[c] = 0  # what is kept is the old one
-        elif (before[c] == 0 or momentum == 1) and ((new[c] == 0 and errors[c] == 0) or momentum == 0):
-            low[c] = high[c] = 0
-    if rm_py_converted(RM_FORMAT_F64, kept, channels, low, to) or rm_py_converted(RM_FORMAT_F64, kept, channels, high, other):
-        return False
-    if memcmp(to, other, channels * size) != 0:
-        return False
-    for c in range(channels):
-        if (isnan(before[c]) or isinf(before[c])) and not (isnan(new[c]) or isinf(new[c])):
-            memcpy(to + c * size, old + c * size, size)
-    return True
-
-
 cdef enum:
     FEW_OF_CHANNEL = 1024  # elements of a channel, whose statistics plain sums tell closely enough
 
@@ -341,20 +307,140 @@ cdef void _few_statistics(int64_t n, const double *x, double *found, double *err
     errors[1] = 1.02 * (n + 4) * 1.1102230246251565e-16 * found[1] + 1.02 * off * off * n / (n - 1) if squares != 0 else 0
 
 
+cdef const double *_few_elements(const Operand *x, const Normed *s, int64_t c, char *row) noexcept nogil:
+    """Lays the elements of a channel in a row, and returns them in binary64 behind it, where they are few; else NULL. A row has room for
+    16 bytes an element."""
+    cdef ptrdiff_t part = s.behind * _SIZES[x.format]
+    cdef int64_t i, n = s.before * s.behind
+    for i in range(s.before):
+        memcpy(row + i * part, x.data + (i * s.kept + c) * part, part)
+    if n > FEW_OF_CHANNEL or x.format == RM_FORMAT_F64 or rm_py_converted(x.format, RM_FORMAT_F64, n, row, row + 8 * n) != 0:
+        return NULL
+    return <const double *>(row + 8 * n)
+
+
+cdef double _two_sum(double a, double b, double *error) noexcept nogil:
+    cdef double s = a + b
+    cdef double z = s - a
+    error[0] = (a - (s - z)) + (b - z)
+    return s
+
+
+cdef double _two_product(double a, double b, double *error) noexcept nogil:
+    cdef double p = a * b
+    error[0] = fma(a, b, -p)
+    return p
+
+
+cdef double _to_odd(double a, double b) noexcept nogil:
+    """a + b rounded to odd: rounded again to fewer bits, it is as if rounded once."""
+    cdef double error, s = _two_sum(a, b, &error)
+    cdef uint64_t bits
+    memcpy(&bits, &s, 8)
+    if error != 0 and not bits & 1:
+        bits += 1 if (error > 0) == (s > 0) else -1
+        memcpy(&s, &bits, 8)
+    return s
+
+
+cdef bint _mixed_again(int64_t n, const double *x, int which, double momentum, double before, int kept, char *to) noexcept nogil:
+    """A running statistic, the mean (which is 0) or the variance of few elements, from double-double. Returns whether its rounding is decided.
+
+    u = 2^-53, a the mean of the magnitudes, m the mean. In the sum of the elements the errors of two-sums are exact, each at most u n a, and
+    their sum errs by n u of theirs: n^2 u^2 n a, and the quotient by less than 8 u^2 a more. A difference d has its error, two-sum's lesser part
+    less that of m: it errs by u^2 (|d| + |m|) and by that of m. In its square d^2 + 2 d e the rest e^2 < 4 u^2 (|d| + |m|)^2 is left out, and what is added
+    to the errors of the sum has three roundings of u^2 (|d| + |m|)^2 each at most 4 times. All of it is less than 32 (n + 4)^2 u^2 times the mean
+    of a, or of (|d| + |m| + a)^2. Products with factors, exact or in two parts, and their sum add 2^-100 of their magnitudes."""
+    cdef double error, high = 0, low = 0, m, m_low, d, p, e, magnitude = 0, size = 0, factor, factor_low, a, a_low, b, b_low
+    cdef double ends[2]
+    cdef char other[8]
+    cdef int64_t i
+    for i in range(n):
+        high = _two_sum(high, x[i], &e)
+        low += e
+        magnitude += fabs(x[i])
+    magnitude /= n
+    m = (high + low) / n
+    p = _two_product(m, n, &e)
+    m_low = (((high - p) - e) + low) / n
+    if which == 0:
+        size = magnitude
+    else:
+        high = low = 0
+        for i in range(n):
+            d = _two_sum(x[i], -m, &e)
+            e -= m_low
+            size += (fabs(d) + fabs(m) + magnitude) * (fabs(d) + fabs(m) + magnitude)
+            p = _two_product(d, d, &error)
+            low += error + 2 * d * e
+            high = _two_sum(high, p, &error)
+            low += error
+        size /= n - 1
+        m = (high + low) / (n - 1)
+        p = _two_product(m, n - 1, &e)
+        m_low = (((high - p) - e) + low) / (n - 1)
+    factor = _two_sum(1, -momentum, &factor_low)
+    a = _two_product(factor, before, &a_low)
+    a_low += factor_low * before
+    b = _two_product(momentum, m, &b_low)
+    b_low += momentum * m_low
+    high = _two_sum(a, b, &low)
+    low += a_low + b_low
+    error = 33.0 * (n + 4) * (n + 4) * ldexp(1, -106) * size * fabs(momentum) + ldexp(1, -100) * (fabs(a) + fabs(b)) + ldexp(1, -1000)
+    ends[0], ends[1] = _to_odd(high, low - error), _to_odd(high, low + error)
+    return (rm_py_converted(RM_FORMAT_F64, kept, 1, &ends[0], to) == 0 and rm_py_converted(RM_FORMAT_F64, kept, 1, &ends[1], other) == 0
+            and memcmp(to, other, _SIZES[kept]) == 0)
+
+
+cdef bint _mixture(const Operand *x, const Normed *s, int which, const double *new, const double *errors, double momentum,
+                   const Operand *kept, char *to, double *some) noexcept nogil:
+    """Computes running statistics, means (which is 0) or variances, from old ones and new ones within these errors, each rounded once to its
+    format. Returns whether all roundings are decided. `some` is memory for four numbers a channel and a row (_few_elements)."""
+    cdef ptrdiff_t size = _SIZES[kept.format]
+    cdef int64_t c, channels = s.kept
+    cdef double *before = some
+    cdef double *low = some + channels
+    cdef double *high = some + 2 * channels
+    cdef char *other = <char *>(some + 3 * channels)
+    cdef const double *few
+    cdef double a, b, error
+    if rm_py_converted(kept.format, RM_FORMAT_F64, channels, kept.data, before) != 0:
+        return False
+    for c in range(channels):
+        a, b = (1 - momentum) * before[c], momentum * new[c]
+        # The errors of three operations in binary64, of momentum times the new statistic's, and of the sum of both.
+        error = 4.440892098500626e-16 * (fabs(a) + fabs(b)) + 1.001 * fabs(momentum) * errors[c] + ldexp(1, -1070)
+        low[c], high[c] = a + b - error, a + b + error
+        if isnan(new[c]) or isinf(new[c]):
+            low[c] = high[c] = new[c] - new[c]  # NaN
+        elif isnan(before[c]) or isinf(before[c]):
+            low[c] = high[c] = 0  # what is kept is the old one
+        elif (before[c] == 0 or momentum == 1) and ((new[c] == 0 and errors[c] == 0) or momentum == 0):
+            low[c] = high[c] = 0
+    if rm_py_converted(RM_FORMAT_F64, kept.format, channels, low, to) or rm_py_converted(RM_FORMAT_F64, kept.format, channels, high, other):
+        return False
+    for c in range(channels):
+        if (isnan(before[c]) or isinf(before[c])) and not (isnan(new[c]) or isinf(new[c])):
+            memcpy(to + c * size, kept.data + c * size, size)
+        elif memcmp(to + c * size, other + c * size, size) != 0:
+            few = _few_elements(x, s, c, <char *>(some + 4 * channels))
+            if few is NULL or not _mixed_again(s.before * s.behind, few, which, momentum, before[c], kept.format, to + c * size):
+                return False
+    return True
+
+
 cdef rm_status _channel_statistics(const Operand *x, const Normed *s, char *row, double *found, double *errors) noexcept nogil:
     """The mean of each channel, and then the variance of each, divided by the number of its elements less 1, in binary64, with bounds of
     their errors. A row has room for 16 bytes an element."""
-    cdef ptrdiff_t part = s.behind * _SIZES[x.format]
     cdef int64_t c, i, n = s.before * s.behind
+    cdef const double *few
     cdef double two[2]
     cdef double off[2]
     cdef rm_status status = 0
     for c in range(s.kept):
-        for i in range(s.before):
-            memcpy(row + i * part, x.data + (i * s.kept + c) * part, part)
-        if n <= FEW_OF_CHANNEL and x.format != RM_FORMAT_F64:
-            rm_py_converted(x.format, RM_FORMAT_F64, n, row, row + 8 * n)
-            _few_statistics(n, <const double *>(row + 8 * n), two, off)
+        few = _few_elements(x, s, c, row)
+        if few is not NULL:
+            _few_statistics(n, few, two, off)
         else:
             status |= rm_mean(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &two[0])
             status |= rm_var(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &two[1], 1.0)
@@ -437,7 +523,7 @@ cdef class BatchNorm(Call):
                 status |= _channel_statistics(&x, &s, memory.data + 80 * s.kept, new, errors)
                 for i in range(2):
                     if kept[i].data is not NULL:
-                        sure = sure and _mixture(s.kept, new + i * s.kept, errors + i * s.kept, momentum, kept[i].format, kept[i].data,
+                        sure = sure and _mixture(&x, &s, i, new + i * s.kept, errors + i * s.kept, momentum, &kept[i],
                                                  mixed + 8 * i * s.kept, <double *>(memory.data + 48 * s.kept))
                 for i in range(2):  # writes nothing before all is known
                     if kept[i].data is not NULL and sure and status == 0:
