@@ -11,7 +11,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-comp
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep lint format stubs clean
+.PHONY: help demo test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep docs lint format stubs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"
 	@echo "make sweep            measure every operator, kind of value, array function and model beside the others' (hours; it goes on where"
 	@echo "                      it was stopped): make sweep SWEEP='--quick --only attention'; python -m bench.sweep --help has the options"
+	@echo "make docs             build the site of the pages of docs/ and of the docstrings in build/docs; a warning is an error"
 	@echo "make lint             ruff, mypy, clang-format, generated files"
 	@echo "make format           lay out C, C++ and CUDA by clang-format, Python by ruff"
 	@echo "make stubs            write the generated type stubs"
@@ -108,6 +109,11 @@ bench-table:
 SWEEP ?=
 sweep: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.sweep $(SWEEP)
+
+docs: $(VENV)/docs.stamp
+	mkdir -p build && rm -rf build/docs-source && cp -r docs build/docs-source
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs -d build/doctrees build/docs-source build/docs
+	@echo "build/docs/index.html"
 
 # What clang-format lays out, but for what .clang-format-ignore names.
 C_FILES = $(shell find crlibm src include python tests proofs bench examples -type f \

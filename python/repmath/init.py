@@ -1,6 +1,6 @@
 """Initial weights as torch.nn.init defines them, from `repmath.random`: `repmath.init.kaiming_uniform(seed, shape, ...)`.
 
-A weight has shape (outputs, inputs, *kernel): fan_in is inputs times the elements of the kernel, fan_out is outputs times these.
+A weight has shape ``(outputs, inputs, *kernel)``: fan_in is inputs times the elements of the kernel, fan_out is outputs times these.
 Bounds and standard deviations are real formulas of the fans and the gain, rounded once to float64; the numbers are then those of
 `repmath.random.uniform` with these bounds, or `normal` with this standard deviation.
 """
@@ -77,7 +77,7 @@ def fans(shape: _Shape) -> tuple[int, int]:
     Parameters
     ----------
     shape : tuple of ints
-        (outputs, inputs, *kernel).
+        ``(outputs, inputs, *kernel)``.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def xavier_uniform(
     seed, stream, offset
         As for `repmath.random.uniform`.
     shape : tuple of ints
-        (outputs, inputs, *kernel).
+        ``(outputs, inputs, *kernel)``.
     gain : float, optional
         Taken exactly; see `calculate_gain`.
     dtype : dtype, optional
@@ -188,7 +188,7 @@ def kaiming_uniform(
     seed, stream, offset
         As for `repmath.random.uniform`.
     shape : tuple of ints
-        (outputs, inputs, *kernel).
+        ``(outputs, inputs, *kernel)``.
     a : float, optional
         The negative slope of leaky_relu, taken exactly.
     mode : {"fan_in", "fan_out"}, optional
@@ -256,7 +256,7 @@ def trunc_normal(
     stream: int = 0,
     offset: int = 0,
 ) -> Any:
-    """Normal between two ends; as torch.nn.init.trunc_normal_.
+    """Normal between two ends; as ``torch.nn.init.trunc_normal_``.
 
     Parameters
     ----------

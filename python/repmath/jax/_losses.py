@@ -236,17 +236,17 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
 
 
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """|x - y|, or the exact sum or mean, as `repmath.nn.l1_loss`."""
+    """``|x - y|``, or the exact sum or mean, as `repmath.nn.l1_loss`."""
     return _regression_loss(_L1, 0.0, input, target, reduction)
 
 
 def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
-    """As `repmath.nn.smooth_l1_loss`: d**2/(2 beta) where |d| < beta, else |d| - beta/2; or the exact sum or mean."""
+    """As `repmath.nn.smooth_l1_loss`: ``d**2/(2 beta)`` where ``|d| < beta``, else ``|d| - beta/2``; or the exact sum or mean."""
     return _regression_loss(_SMOOTH_L1, parameter("beta", beta, 0, True), input, target, reduction)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """As `repmath.nn.huber_loss`: d**2/2 where |d| <= delta, else delta (|d| - delta/2); or the exact sum or mean."""
+    """As `repmath.nn.huber_loss`: ``d**2/2`` where ``|d| <= delta``, else ``delta (|d| - delta/2)``; or the exact sum or mean."""
     return _regression_loss(_HUBER, parameter("delta", delta, 0, False), input, target, reduction)
 
 

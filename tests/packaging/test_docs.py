@@ -1,0 +1,58 @@
+"""What the pages say in examples is what Python prints, and the site is built without a warning."""
+
+import doctest
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+import tools_path
+
+DOCS = pathlib.Path(tools_path.ROOT, "docs")
+PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md") if ">>> " in p.read_text())
+
+
+def failures(text, name):
+    """How many examples of a page fail, and how many there are. A fence ends an example as an empty line does."""
+    test = doctest.DocTestParser().get_doctest(re.sub(r"^```.*$", "", text, flags=re.M), {}, name, name, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    return runner.run(test)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples(page):
+    for needed in ("mpmath", "torch", "ml_dtypes"):
+        pytest.importorskip(needed)
+    found = failures((DOCS / page).read_text(), page)
+    assert found.failed == 0 and found.attempted > 0
+
+
+def test_a_wrong_example_is_found(capsys):
+    assert failures("```python\n>>> 1 + 1\n3\n```\n", "page").failed == 1
+
+
+def test_the_site(tmp_path):
+    """Every page is in a table of contents, and every link and docstring is understood: a warning is an error."""
+    for needed in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme"):
+        pytest.importorskip(needed)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-q",
+            "-W",
+            "--keep-going",
+            "-b",
+            "html",
+            "-d",
+            tmp_path / "trees",
+            DOCS,
+            tmp_path / "html",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "html/reference/elementwise/exp.html").is_file()
