@@ -1,7 +1,8 @@
 """Several processes that talk over gloo on the loopback address.
 
 `python ranks.py MODULE DIRECTORY SIZE ...` imports a module of this folder once and runs its `main(rank, size, directory)` in so many forked
-processes, one size after the other. What they find they write into the directory. No process outlives its time.
+processes, one size after the other. What they find they write into the directory. No process outlives its time. Where RANK_ISAS names
+instruction sets, each rank imports the module itself, with the next of them.
 """
 
 import gc
@@ -32,11 +33,16 @@ def run(module: str, directory: pathlib.Path, *sizes: int, env: dict[str, str] |
     return done.stdout
 
 
-def _rank(module, rank: int, size: int, directory: pathlib.Path) -> None:
+def _rank(name: str, rank: int, size: int, directory: pathlib.Path) -> None:
+    signal.alarm(SECONDS)
+    isas = os.environ.get("RANK_ISAS", "").split()
+    if isas:
+        os.environ["REPMATH_ISA"] = isas[rank % len(isas)]
+    module = importlib.import_module(name)
+
     import torch
     import torch.distributed as dist
 
-    signal.alarm(SECONDS)
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{directory}/store-{size}", rank=rank, world_size=size)
     module.main(rank, size, directory)
@@ -50,7 +56,8 @@ def main() -> int:
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.path.insert(0, str(HERE))
     name, directory, *sizes = sys.argv[1:]
-    module = importlib.import_module(name)
+    if not os.environ.get("RANK_ISAS"):
+        importlib.import_module(name)
     for size in map(int, sizes):
         children = []
         for rank in range(size):
@@ -58,7 +65,7 @@ def main() -> int:
             if child == 0:
                 code = 1
                 try:
-                    _rank(module, rank, size, pathlib.Path(directory))
+                    _rank(name, rank, size, pathlib.Path(directory))
                     code = 0
                 except BaseException:
                     traceback.print_exc()

@@ -18,6 +18,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from .._aten.common import Uncovered
 from .._aten.guards import tensors_in
 from . import graph
+from .exchange import reduced
 from .records import Convolved, Normed, Operand, Product, Record, Scattered, Terms, Use, layout_of, settle
 
 _aten = torch.ops.aten
@@ -34,21 +35,29 @@ class _Deferred:
 
 
 class _Leaf:
-    """The records of a leaf, and its gradient as it was written."""
+    """The records of a leaf, and its gradient as it was written; whether this is the sum over all ranks."""
 
-    __slots__ = ("uses", "value", "version")
+    __slots__ = ("complete", "uses", "value", "version")
 
     def __init__(self) -> None:
         self.uses: list[Use] = []
+        self.complete = False
         self.value: Any = None
         self.version = -1
 
     def keep(self, grad: Any) -> None:
         """Forget the records if they are not those of the gradient."""
-        if grad is None:
-            self.uses = []
-        elif grad is not self.value or grad._version != self.version:
-            self.uses = [_plain(grad.detach().clone())]
+        same = grad is not None and grad is self.value
+        if same and grad._version != self.version and grad._base is not None:
+            raise Uncovered("a gradient that is a view of memory which was written to between two backward passes")
+        if same and grad._version == self.version:
+            if self.complete:
+                raise Uncovered(
+                    "a pass that adds to gradients that are those of all ranks; use no_sync() for all but the last one"
+                )
+            return
+        self.complete = False
+        self.uses = [] if grad is None else [_plain(grad.detach().clone())]
 
 
 def _plain(t: torch.Tensor) -> Use:
@@ -65,7 +74,8 @@ class Gradients:
     def __init__(self) -> None:
         self.leaves: Any = WeakIdKeyDictionary()
         self.deferred: dict[int, _Deferred] = {}
-        self.touched: dict[int, torch.Tensor] = {}
+        self.touched: dict[int, torch.Tensor] = {}  # of this pass
+        self.expected: dict[int, torch.Tensor] = {}
         self.depth = 0
         self.alone = graph.Alone()
         self.dispatch: Any = None
@@ -83,8 +93,8 @@ class Gradients:
             roots = [o.node if isinstance(o, torch.autograd.graph.GradientEdge) else o.grad_fn for o in outputs]
             for node in graph.walk(roots):
                 if node.name() == graph.LEAF:
+                    self._expect(node.variable)
                     hooks.append(node.register_prehook(self._arrival(node.variable)))
-                    _check_hooks(node.variable)
                 else:
                     graph.check(node, self.alone)
             made = engine(outputs, *args, **kwargs)
@@ -100,19 +110,25 @@ class Gradients:
             if not self.depth:
                 for leaf in self.touched.values():  # after an error
                     self.leaves.pop(leaf, None)
-                self.touched, self.deferred, self.alone = {}, {}, graph.Alone()
+                self.touched, self.expected, self.deferred, self.alone = {}, {}, {}, graph.Alone()
+
+    def _expect(self, leaf: torch.Tensor) -> None:
+        """Look at the gradient of a leaf before any is changed."""
+        _check_hooks(leaf)
+        if id(leaf) not in self.expected:
+            self.expected[id(leaf)] = leaf
+            entry = self.leaves.get(leaf)
+            if entry is None:
+                entry = self.leaves[leaf] = _Leaf()
+            entry.keep(leaf.grad)
 
     def _arrival(self, leaf: torch.Tensor) -> Callable[..., Any]:
         def arrive(grads: Any) -> Any:
             (g,) = grads
             if g is None:
                 return None
-            entry = self.leaves.get(leaf)
-            if entry is None:
-                entry = self.leaves[leaf] = _Leaf()
-            if id(leaf) not in self.touched:
-                entry.keep(leaf.grad)
-                self.touched[id(leaf)] = leaf
+            entry = self.leaves[leaf]
+            self.touched[id(leaf)] = leaf
             found = self.deferred.get(_storage(g))
             entry.uses += [_plain(g)] if found is None else _seen(found, g)
             return (torch.zeros_like(leaf),)
@@ -120,15 +136,29 @@ class Gradients:
         return arrive
 
     def _write(self) -> None:
-        """Give the leaves their gradients."""
+        """Give the leaves their gradients, but for those that have that of all ranks."""
         with torch.no_grad():
             for leaf in self.touched.values():
                 entry = self.leaves[leaf]
-                grad = leaf.grad
-                assert grad is not None
-                grad.copy_(settle(entry.uses, leaf.shape, leaf.dtype))
-                entry.value, entry.version = grad, grad._version
+                if not entry.complete:
+                    assert leaf.grad is not None
+                    leaf.grad.copy_(settle(entry.uses, leaf.shape, leaf.dtype))
+        for leaf in self.expected.values():
+            entry, grad = self.leaves[leaf], leaf.grad
+            entry.value, entry.version = grad, -1 if grad is None else grad._version
         self.touched = {}
+
+    def reduce(self, group: Any, leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The gradients of leaves over all ranks, which are complete then."""
+        entries = [self.leaves.setdefault(leaf, _Leaf()) for leaf in leaves]
+        busy, self.busy = self.busy, True
+        try:
+            made = reduced(group, leaves, [e.uses for e in entries])
+        finally:
+            self.busy = busy
+        for e in entries:
+            e.uses, e.complete = [], True
+        return made
 
     def _settled(self, t: torch.Tensor) -> torch.Tensor:
         """The numbers for which a tensor stands."""

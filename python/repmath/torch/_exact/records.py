@@ -35,6 +35,21 @@ class Operand:
             )
         return as_array(self._tensor)
 
+    def __reduce__(self) -> Any:
+        return Received, (np.ascontiguousarray(self.array()),)
+
+
+class Received(Operand):
+    """An array that another rank has sent."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, a: Array) -> None:
+        self._array = a
+
+    def array(self) -> Array:
+        return self._array
+
 
 class Record:
     """A sum of the shape `shape`, whose elements lie as in a contiguous array."""

@@ -1,0 +1,68 @@
+"""What the ranks of tests/torch/test_ddp.py do: train models of batch_models.py with PyTorch's DistributedDataParallel."""
+
+import contextlib
+import json
+import os
+
+import torch
+from batch_models import ITEMS, MODELS
+from torch.nn.parallel import DistributedDataParallel
+
+import repmath
+import repmath.torch
+import repmath.torch.distributed as rd
+
+SHARES = {1: (12,), 2: (5, 7), 3: (3, 7, 2)}
+# Bytes of a bucket in units of 2**20, whether gradients are views of it, and into how many passes a rank divides its share.
+WAYS = {
+    "one bucket": (25, False, 1),
+    "small buckets": (1e-4, False, 2),
+    "views": (25, True, 1),
+    "small views": (1e-3, True, 2),
+}
+STEPS = 3
+
+
+def train(name, rank=0, size=1, way=None, hook=True, exact=True):
+    """The digest of weights and the optimiser's state after some steps, in one process if `way` is None."""
+    with repmath.torch.reproducible(gradients="exact" if exact else None):
+        torch.manual_seed(0)
+        model, data, loss = MODELS[name]()
+        first = sum(SHARES[size][:rank])
+        share = [t[first : first + SHARES[size][rank]] for t in data]
+        passes, outer = 1, model
+        if way is not None:
+            megabytes, views, passes = WAYS[way]
+            outer = DistributedDataParallel(model, bucket_cap_mb=megabytes, gradient_as_bucket_view=views)
+            if hook:
+                outer.register_comm_hook(rd.State(), rd.ddp_hook)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            n = len(share[0])
+            ends = [n * (i + 1) // passes for i in range(passes)]
+            for i, end in enumerate(ends):
+                begin = ends[i - 1] if i else 0
+                with outer.no_sync() if way is not None and i + 1 < passes else contextlib.nullcontext():
+                    loss(outer, *(t[begin:end] for t in share)).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+        found = rd.digest(model, optimizer)
+        del outer
+        return found
+
+
+def main(rank, size, directory):
+    torch.set_num_threads(1 + rank % 2)
+    if "RANK_ISAS" in os.environ:
+        found = {"isa": repmath.config()["isa"], "gpt2": train("gpt2", rank, size, "small views")}
+        (directory / f"isas-{rank}.json").write_text(json.dumps(found))
+        return
+    found = {name: {way: train(name, rank, size, way) for way in WAYS} for name in MODELS}
+    found["plain"] = train("cnn", rank, size, "one bucket", hook=False, exact=False)
+    try:
+        train("cnn", rank, size, "one bucket", hook=False)
+    except repmath.torch.UncoveredOperatorError as error:
+        found["refused"] = str(error)
+    assert ITEMS == sum(SHARES[size])
+    (directory / f"{size}-{rank}.json").write_text(json.dumps(found))
