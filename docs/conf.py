@@ -68,6 +68,7 @@ def write(path, text):
 
 def rows(page):
     """The lines of the evidence's table of functions, by function, and its header."""
+    page = page.partition("\n## Functions\n")[2].partition("\n## ")[0]
     found = {m[1]: m[0] for m in re.finditer(r"^\| (\w+) \|.*$", page, re.M)}
     header = re.search(r"^\| function \|.*\n\|.*$", page, re.M)
     return header[0] if header else "", found
