@@ -7,7 +7,7 @@ machine, the instruction set, the thread count or the layout of the arrays.
 
 from . import _aliases, _core, _dlpack, _dtypes, certificate, dlpack, fft, init, linalg, nn, optim, random, rounding
 from ._accumulator import Accumulator
-from ._config import config, get_include, show_config
+from ._config import c_function, config, get_include, show_config
 from ._contractions import einsum, matvec, tensordot, vdot, vecdot, vecmat
 from ._convolution import (
     conv1d,
@@ -40,6 +40,7 @@ globals().update({alias: _core.ufuncs[name] for alias, name in _aliases.NAMES.it
 __all__ = [
     "Accumulator",
     "bincount",
+    "c_function",
     "certificate",
     "config",
     "conv1d",

@@ -15,6 +15,7 @@ from . import optim as optim
 from . import random as random
 from . import rounding as rounding
 from ._accumulator import Accumulator as Accumulator
+from ._config import c_function as c_function
 from ._config import config as config
 from ._config import get_include as get_include
 from ._config import show_config as show_config

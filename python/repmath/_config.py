@@ -1,8 +1,11 @@
 """What is installed: versions, instruction sets and the path of the C library."""
 
+import ctypes
+import functools
 import pathlib
 import platform
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +33,42 @@ def _library() -> str:
         if path.exists():
             return str(path)
     raise FileNotFoundError(f"the package holds none of {', '.join('lib/' + name for name in names)}")
+
+
+_C_TYPES = {"f32": ctypes.c_float, "f64": ctypes.c_double}
+
+
+def c_function(name: str, format: str = "f64") -> Any:
+    """The C function of one value, which compiled code calls: numba's, or what takes a pointer to a function.
+
+    Parameters
+    ----------
+    name : str
+        An elementwise function, as in `repmath.exp`.
+    format : {"f64", "f32"}, optional
+        The type of its arguments and of its result.
+
+    Returns
+    -------
+    ctypes function
+        `rm_<name>_<format>`, with its types.
+
+    Raises
+    ------
+    ValueError
+        There is no function of this name, or no such format.
+    """
+    if name not in _core.ufuncs:
+        raise ValueError(f"name must be an elementwise function, not {name!r}")
+    if format not in _C_TYPES:
+        raise ValueError(f"format must be 'f32' or 'f64', not {format!r}")
+    kind, nin = _C_TYPES[format], _core.ufuncs[name].nin
+    return ctypes.CFUNCTYPE(kind, *[kind] * nin)((f"rm_{name}_{format}", _loaded()))
+
+
+@functools.cache
+def _loaded() -> ctypes.CDLL:
+    return ctypes.CDLL(_library())
 
 
 def config() -> dict[str, object]:

@@ -20,7 +20,6 @@ from . import _core, _running
 from ._digest import digest
 
 FORMAT = "repmath certificate 1"
-SPECIFICATION = 1
 MARKS = 1024  # calls of which one certificate tells
 
 _recorded: list[dict[str, str]] | None = None
@@ -106,7 +105,7 @@ def certify(
             source = hashlib.sha256(file.read()).hexdigest()
         return {
             "format": FORMAT,
-            "specification": SPECIFICATION,
+            "specification": _core.SPEC_VERSION,
             "versions": _versions(),
             "made on": f"{_core.isa()}, {_core.get_num_threads()} threads",
             "script": os.path.basename(os.fspath(script)),

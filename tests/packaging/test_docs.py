@@ -3,6 +3,7 @@
 import doctest
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -36,23 +37,9 @@ def test_the_site(tmp_path):
     """Every page is in a table of contents, and every link and docstring is understood: a warning is an error."""
     for needed in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme"):
         pytest.importorskip(needed)
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "sphinx",
-            "-q",
-            "-W",
-            "--keep-going",
-            "-b",
-            "html",
-            "-d",
-            tmp_path / "trees",
-            DOCS,
-            tmp_path / "html",
-        ],
-        capture_output=True,
-        text=True,
-    )
+    shutil.copytree(DOCS, tmp_path / "source")
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", DOCS, "-d", tmp_path / "trees"]
+    command = [sys.executable, "-m", "sphinx", *options, tmp_path / "source", tmp_path / "html"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "html/reference/elementwise/exp.html").is_file()

@@ -87,6 +87,23 @@ def test_include_and_library():
     assert pathlib.Path(_library()).is_file()
 
 
+def test_c_function():
+    x, y = np.float64(0.7), np.float32(1.3)
+    assert repmath.c_function("exp")(x) == repmath.exp(x)
+    assert np.float32(repmath.c_function("atan2", "f32")(y, 2)) == repmath.atan2(y, np.float32(2))
+    with pytest.raises(ValueError, match="name must be an elementwise function, not 'sine'"):
+        repmath.c_function("sine")
+    with pytest.raises(ValueError, match="format must be 'f32' or 'f64', not 'f16'"):
+        repmath.c_function("exp", "f16")
+
+
+def test_numba_calls_it():
+    numba = pytest.importorskip("numba")
+    exp, x = repmath.c_function("exp"), np.linspace(-1, 1, 101)
+    assert np.array_equal(numba.vectorize(lambda v: exp(v))(x), repmath.exp(x))
+    assert numba.njit(lambda v: exp(v[0]) + exp(v[1]))(x) == repmath.exp(x[0]) + repmath.exp(x[1])
+
+
 def test_isa_by_environment():
     for isa in repmath.config()["available isas"]:
         done = run("-c", "import repmath; print(repmath.config()['isa'])", REPMATH_ISA=isa)

@@ -62,7 +62,13 @@ ALLOWED = {
     "python/": ["python/", "crlibm/functions.def"],  # the manifest is a list, not code
 }
 INTRINSICS = {
-    "immintrin.h": ["crlibm/simd/avx2.h", "crlibm/simd/avx512.h", "crlibm/simd/amx.h", "crlibm/simd/bf16.h", "crlibm/simd/bytes.h"],
+    "immintrin.h": [
+        "crlibm/simd/avx2.h",
+        "crlibm/simd/avx512.h",
+        "crlibm/simd/amx.h",
+        "crlibm/simd/bf16.h",
+        "crlibm/simd/bytes.h",
+    ],
     "arm_neon.h": ["crlibm/simd/neon.h"],
 }
 

@@ -153,7 +153,7 @@ CALLS = {
 }  # fmt: skip
 # Those that take no arrays, and classes, which have tests of their own.
 WITHOUT = {
-    repmath: {"Accumulator", "config", "get_include", "get_num_threads", "reset_stats", "set_num_threads", "show_config", "stats"},
+    repmath: {"Accumulator", "c_function", "config", "get_include", "get_num_threads", "reset_stats", "set_num_threads", "show_config", "stats"},
     fft: {"fftfreq", "rfftfreq"},
     linalg: {"LinAlgError", "cho_solve", "lu_solve"},  # they take tuples
     nn: set(),
