@@ -1,5 +1,5 @@
-"""Error bounds of linear algebra (src/linalg), read from the host code as it stands: entries of factorizations, terms of solutions, determinants. The
-errors of products are what `rm_linalg_..._unit` say, for which proofs/depth counts the roundings."""
+"""Error bounds of linear algebra (src/linalg) and of the passes of transforms (src/fft), read from the host code as it stands: entries of factorizations,
+terms of solutions, determinants. The errors of products are what `rm_linalg_..._unit` say; proofs/depth counts the roundings of these and of passes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .host import Host, NotRead, text_of
 from .rows import A, Computed, at_most, error, product
 
 RECURRENCE, SYSTEM, DETERMINANT = (f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant"))
+PLAN = "src/fft/plan.c"
 ROUNDED = 1 + Fraction(1, 2**40)
 Pairs = list[tuple[Value, Value]]
 
@@ -178,6 +179,29 @@ def exponentials(root: pathlib.Path, algebra: Algebra) -> Pairs:
     return [(plus(h.values["f->hi"], h.values["f->lo"], minus(exact)), h.values["errors"])]
 
 
+def passes(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    """What a pass adds to the norm, in units (src/fft/kernels.h): where each component of radix r has at most h + 4 roundings of what its terms are, h =
+    (r - 1)/2, eta is at most sqrt(2 r) ((1 + u)^(h + 4) - 1), and h + 4 below 2^41; sqrt(r) is left out here. A twiddle factor is off by u, or by 4 u' in
+    double-double, a product and a sum by 2 u, or by 11/8 u', of both components' products."""
+    text = (root / PLAN).read_text()
+    (butterfly,) = re.findall(
+        r"butterfly = r == 2 \? (\S+) : r == 4 \? (\S+) : (\S+) \* \(h \+ (\S+)\) \* __builtin_sqrt\(\(double\)r\);", text
+    )
+    (turned,) = re.findall(r"last \? 0\.0 : tier == RM_FFT_B64 \? (\S+) : (\S+)\);", text)
+    (two, four, odd, more), (narrow, wide) = map(Fraction, butterfly), map(Fraction, turned)
+    root2, rise = Fraction(141422, 10**5), 1 + Fraction(1, 2**11)
+    if not arb(2).sqrt() < arb(root2.numerator) / root2.denominator:
+        raise Unknown("the root of 2")
+    each = root2 * rise
+    return [
+        (error(algebra, 1), number(two)),
+        (error(algebra, ((1 + U) ** 2 - 1) / U), number(four)),
+        (errors(algebra, (each, A("h")), (4 * each,)), plus(product(number(odd), A("h")), number(odd * more))),
+        (error(algebra, (2 * root2 + 1) * rise), number(narrow)),
+        (error(algebra, (4 + Fraction(11, 8) * root2) * rise), number(wide)),
+    ]
+
+
 def everything(root: pathlib.Path) -> list[Computed]:
     def of(function):
         return lambda algebra: function(root, algebra)
@@ -190,6 +214,7 @@ def everything(root: pathlib.Path) -> list[Computed]:
         # err is at least 4 u |x_4|
         Computed("systems: the test of a sum of terms", of(ends_of_solutions), at_most(x=(Fraction(2**53, 4), "err"))),
         Computed("systems: terms of a solution", of(solutions)),
+        Computed("transforms: what passes add", of(passes)),
         Computed("determinants: the logarithm", of(logarithms)),
         Computed("determinants: its exponential", of(exponentials), at_most(L=Fraction(1, 2**8))),
     ]

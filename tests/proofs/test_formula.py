@@ -220,6 +220,7 @@ SMALLER = [
         (RECURRENCE, "0x1p-105 * size", "0x1p-107 * size", "factorizations: the test of an entry"),
         (SYSTEM, "0x1p-103 * size", "0x1p-104 * size", "systems: the test of a sum of terms"),
         (SYSTEM, "v->g[i] * distance) * (1.0", "0.99 * v->g[i] * distance) * (1.0", "systems: terms of a solution"),
+        ("src/fft/plan.c", "1.42 * (h + 5.0)", "1.41 * (h + 5.0)", "transforms: what passes add"),
         (DETERMINANT, "0x1p-51 * low_size", "0x1p-53 * low_size", "determinants: the logarithm"),
         (DETERMINANT, "bound * bound * 0.05", "bound * bound * 0.04", "determinants: its exponential"),
         ("src/elementwise/half_gradient.c", "RM_BOUND(0x1p-22)", "RM_BOUND(0x1p-23)", "gradients, 16-bit formats"),
