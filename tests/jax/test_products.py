@@ -85,6 +85,30 @@ def test_dot_general():
     same(d[1], rm.einsum("bcx,abcd->dxba", g, x))
 
 
+def test_dot_general_takes_what_jax_s_takes():
+    """Also from Flax, whose layers have it as an argument."""
+    x, y = numbers(1, 4, 3), numbers(2, 3, 5)
+    axes = (((1,), (0,)), ((), ()))
+    for precision in (None, "highest", jax.lax.Precision.DEFAULT, ("high", "high")):
+        same(rj.dot_general(x, y, axes, precision), rm.matmul(x, y))
+    wide = rj.dot_general(x.astype(BF16), y.astype(BF16), axes, None, np.float32)
+    same(wide, rm.matmul(x.astype(BF16), y.astype(BF16), dtype=np.float32))
+    with pytest.raises(TypeError, match="out_sharding"):
+        rj.dot_general(x, y, axes, out_sharding=jax.sharding.PartitionSpec())
+    linen = pytest.importorskip("flax.linen")
+    layer = linen.Dense(5, use_bias=False, dot_general=rj.dot_general)
+    same(layer.apply({"params": {"kernel": y}}, x), rm.matmul(x, y))
+
+
+def test_an_exported_function():
+    x = numbers(1, 4, 3)
+    shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    with pytest.raises(ValueError, match="custom calls"):
+        jax.export.export(jax.jit(rj.exp))(shape)
+    exported = jax.export.export(jax.jit(rj.exp), disabled_checks=rj.export_checks())(shape)
+    same(exported.call(x), rm.exp(x))
+
+
 def test_vmap_changes_no_bit():
     """And a gradient through vmap is one exact sum over the examples too, by either operand."""
     a, b = numbers(1, 3, 5, 7), numbers(2, 3, 7, 2)

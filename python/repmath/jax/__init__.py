@@ -22,6 +22,7 @@ from . import _elementwise, optim, random
 from ._attention import scaled_dot_product_attention
 from ._convolution import conv_general_dilated
 from ._elementwise import *
+from ._library import export_checks
 from ._losses import (
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -75,6 +76,7 @@ __all__ = [
     "dot_general",
     "dropout",
     "embedding",
+    "export_checks",
     "group_norm",
     "huber_loss",
     "instance_norm",

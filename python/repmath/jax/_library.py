@@ -3,8 +3,10 @@
 import ctypes
 import pathlib
 import sys
+from typing import Any
 
 import jax
+import jax.export
 
 from .. import (
     _config,
@@ -44,3 +46,15 @@ def _register() -> str:
 
 
 PATH = _register()
+
+
+def export_checks() -> list[Any]:
+    """What `jax.export.export` needs as `disabled_checks` to export a function that calls this package.
+
+    Returns
+    -------
+    list of jax.export.DisabledSafetyCheck
+        One for each handler. JAX warns by this check that a program which loads the exported function must have the handlers:
+        it imports `repmath.jax` of a version with the same specification.
+    """
+    return [jax.export.DisabledSafetyCheck.custom_call(f"rm_xla_{target}") for target in TARGETS]

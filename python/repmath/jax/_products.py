@@ -140,7 +140,15 @@ def matmul(a: Any, b: Any, *, bias: Any = None, preferred_element_type: Any = No
     return z[..., 0] if second else z
 
 
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, preferred_element_type: Any = None) -> Any:
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
     """jax.lax.dot_general: batch and contracting axes are named; every element an exact sum, rounded once.
 
     Parameters
@@ -149,17 +157,28 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, preferred_element_ty
         In one dtype after jax.numpy's promotion.
     dimension_numbers : pair of pairs of sequences of ints
         ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``.
+    precision : optional
+        Whatever `jax.lax.dot_general` takes: every product here is exact.
     preferred_element_type : dtype, optional
         float32, for the result of 16-bit operands.
+    out_sharding : None
+        No other one.
 
     Returns
     -------
     jax.Array
         Its axes: batch, the others of lhs, the others of rhs.
+
+    Raises
+    ------
+    TypeError
+        Axes that do not fit, as jax.lax says it, or an `out_sharding`.
     """
+    if out_sharding is not None:
+        raise TypeError("out_sharding must be None: the result lies where XLA puts it")
     x, y = together(lhs=lhs, rhs=rhs)
     # What jax.lax says of these numbers: the shape of the result, or its error.
-    shape = jax.eval_shape(lambda p, q: jax.lax.dot_general(p, q, dimension_numbers), x, y).shape
+    shape = jax.eval_shape(lambda p, q: jax.lax.dot_general(p, q, dimension_numbers, precision), x, y).shape
     (cx, cy), (bx, by) = (tuple(tuple(int(i) for i in side) for side in pair) for pair in dimension_numbers)
     fx = [i for i in range(x.ndim) if i not in cx + bx]
     fy = [i for i in range(y.ndim) if i not in cy + by]
