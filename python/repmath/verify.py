@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _golden
+from . import _core, _golden, _published_operators
 from ._dtypes import FORMATS
 
 
@@ -78,6 +78,9 @@ def main(functions: Sequence[str] | None = None, formats: Sequence[str] | None =
             agree, differ = agree + good, differ + (not good)
             if not good:
                 print(f"repmath verify: {function} {fmt} differs on {_core.isa()}", file=sys.stderr, flush=True)
+    if not functions:
+        right, wrong = _operators(formats)
+        agree, differ = agree + right, differ + wrong
     if not functions and not formats:
         good = _training()
         agree, differ = agree + good, differ + (not good)
@@ -90,6 +93,23 @@ def _sentence(agree: int, differ: int, missing: int) -> str:
     if differ or missing:
         return f"{here}: of {agree + differ + missing} results {differ} differ from the published ones, and of {missing} none is published."
     return f"{here}: all {agree} results are the published ones, bit for bit."
+
+
+def _operators(formats: Sequence[str] | None) -> tuple[int, int]:
+    """How many operators agree with the published digests, and how many do not."""
+    counts = [0, 0]
+    for name, published in _published_operators.load().items():
+        for fmt in _published_operators.formats(name):
+            if formats and fmt not in formats:
+                continue
+            started = time.perf_counter()
+            good = _published_operators.compute(name, fmt) == published[fmt]
+            seconds = time.perf_counter() - started
+            counts[not good] += 1
+            print(f"{name:25} {fmt:5} {'ok' if good else 'DIFFERS'}   {published[fmt][:16]}...  {seconds:5.1f} s", flush=True)
+            if not good:
+                print(f"repmath verify: {name} {fmt} differs on {_core.isa()}", file=sys.stderr, flush=True)
+    return counts[0], counts[1]
 
 
 def _training() -> bool:

@@ -6,16 +6,19 @@ import shutil
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 
+import exact_oracle
 import golden_sets
 import numpy as np
 import pytest
 
 import repmath
-from repmath import _golden, cli
+from repmath import _golden, _published_operators, cli, verify
 
 pytest.importorskip("ml_dtypes")
 FUNCTIONS = list(repmath._core.ufuncs)
+OPERATORS = [(name, fmt) for name in _published_operators.OPERATORS for fmt in _published_operators.formats(name)]
 
 
 def test_package_data_is_the_repository_s():
@@ -34,8 +37,9 @@ def test_sizes_are_those_of_the_sets():
 def test_everything_but_all_f32(capsys):
     assert cli.main(["verify"]) == 0
     out = capsys.readouterr().out
-    assert out.count(" ok ") == 4 * len(FUNCTIONS) + 1
-    assert f"all {4 * len(FUNCTIONS) + 1} results are the published ones" in out.splitlines()[-1]
+    count = 4 * len(FUNCTIONS) + len(OPERATORS) + 1
+    assert out.count(" ok ") == count
+    assert f"all {count} results are the published ones" in out.splitlines()[-1]
     assert "a training of 20 steps ok" in out and "agrees with the published digest" in out
 
 
@@ -52,8 +56,54 @@ def test_a_wrong_digest_is_named(tmp_path, monkeypatch, capsys):
     assert f"log f16 differs on {repmath.config()['isa']}" in captured.err
     assert "no digest is published" in captured.out
     last = captured.out.splitlines()[-1]
-    assert last.endswith(f"of {len(FUNCTIONS)} results 1 differ from the published ones, and of 1 none is published.")
+    assert last.endswith(
+        f"of {len(FUNCTIONS) + len(_published_operators.OPERATORS) - WITHOUT_F16} results 1 differ from the published ones, and of 1 none is published."
+    )
     assert cli.main(["verify", "--format", "f16", "--function", "exp"]) == 0
+
+
+WITHOUT_F16 = sum("f16" not in _published_operators.formats(name) for name in _published_operators.OPERATORS)
+
+
+def test_operators_are_all_published():
+    published = _published_operators.load()
+    assert [(name, fmt) for name in published for fmt in published[name]] == OPERATORS
+    assert len({digest for entry in published.values() for digest in entry.values()}) == len(OPERATORS)
+
+
+def test_a_wrong_digest_of_an_operator_is_named(monkeypatch, capsys):
+    published = _published_operators.load()
+    published["softmax"]["f32"] = "0" * 64
+    monkeypatch.setattr(_published_operators, "load", lambda: published)
+    assert verify._operators(["f32"]) == (len(published) - 1, 1)
+    captured = capsys.readouterr()
+    assert "softmax f32 differs on" in captured.err and captured.out.count("DIFFERS") == 1
+
+
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32", "f64"])
+def test_published_operators_are_the_definition(fmt):
+    """Sums, products and scattered sums, from rational numbers."""
+    dtype = repmath._dtypes.FORMATS[fmt]
+    rn = np.vectorize(lambda v: exact_oracle.rounded(v, np.dtype(dtype)), otypes=["u8"])
+
+    def rational(x):
+        return np.vectorize(Fraction, otypes=[object])(x.astype("f8"))
+
+    def digest(*values):
+        return repmath.digest(*(np.asarray(rn(v)).astype(f"u{np.dtype(dtype).itemsize}").view(dtype) for v in values))
+
+    published = {name: entry[fmt] for name, entry in _published_operators.load().items() if fmt in entry}
+    x = rational(_published_operators.Source(dtype).wide(64, 500))
+    assert digest(x.sum(1), x.sum(0), x.sum()) == published["sum"]
+    assert digest(x.sum(1) / 500) == published["mean"]
+    source = _published_operators.Source(dtype)
+    a, b = rational(source.wide(40, 300)), rational(source.wide(300, 50))
+    product = a @ b
+    assert digest(product, product[:1]) == published["matmul"]
+    source = _published_operators.Source(dtype)
+    y, index, terms = rational(source.wide(40, 6)), source.index(40, 900), rational(source.wide(900, 6))
+    np.add.at(y, index, terms)
+    assert digest(y) == published["index_add"]
 
 
 def digest_of(path, capsys):
