@@ -11,11 +11,12 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-comp
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep docs lint format stubs clean
+.PHONY: help demo study test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep docs lint format stubs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo             train networks with repmath in NumPy, PyTorch and JAX on several instruction sets; compare the bits"
+	@echo "make study            measure numerical variability (docs/studies.md), into out/study"
 	@echo "make test             run the tests; make test T=tests/python/test_einsum.py runs one file, and T takes all that pytest does:"
 	@echo "                      files, folders, options: make test T='tests/nn -k softmax -x'"
 	@echo "make asan             run the C tests under AddressSanitizer and UndefinedBehaviorSanitizer (a preset of CMakePresets.json)"
@@ -64,6 +65,13 @@ $(VENV)/%.stamp: $(BIN)/python $(SOURCES)
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m repmath demo --output out
+
+# The studies of docs/studies.md, into out/study: some minutes on two cores.
+study: $(VENV)/demo.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check scipy
+	$(BIN)/python -m repmath study order --n 32 --out out/study/order
+	$(BIN)/python -m repmath study warden --out out/study/warden
+	$(BIN)/python -m repmath study arms python/repmath/study/example.py:train --runs 8 --out out/study/arms
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(if $(T),$(T),-n auto --dist loadfile)

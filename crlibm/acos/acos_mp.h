@@ -12,7 +12,7 @@ RM_FN void rm_acos_mp(uint64_t *v, double x, int n) {
 }
 
 /* acos(x) correctly rounded, for |x| <= 1 but x = 1. */
-RM_COLD uint64_t rm_acos_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_acos_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_acos_mp(v, x, n);

@@ -5,7 +5,7 @@
 #include "acosh.h"
 #include "acosh_mp.h"
 
-RM_COLD uint64_t rm_acosh_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_acosh_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x < 1.0) {
     *flags |= RM_FLAG_INVALID;

@@ -3,7 +3,7 @@
 
 #include "../fp/exact.h"
 
-RM_COLD uint64_t rm_add_accurate(double x, double y, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_add_accurate(double x, double y, int format, rm_mode mode, uint32_t *flags) {
   const int nx = rm_is_negative(x), ny = rm_is_negative(y);
   int ex, ey;
   if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);

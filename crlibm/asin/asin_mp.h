@@ -45,7 +45,7 @@ RM_FN void rm_asin_mp(uint64_t *v, double x, int n) {
 }
 
 /* asin(x) correctly rounded, for 2^-60 <= |x| <= 1. */
-RM_COLD uint64_t rm_asin_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_asin_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     rm_asin_mp(v, x, n);

@@ -4,7 +4,7 @@
 #include "../log/log_root_mp.h"
 
 /* asinh(x) correctly rounded, for finite x other than 0. asinh |x| = log(|x| + sqrt(x^2 + 1)). */
-RM_COLD uint64_t rm_asinh_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_asinh_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   int k;
   rm_decompose(x, &k);

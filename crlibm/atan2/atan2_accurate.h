@@ -6,7 +6,7 @@
 
 /* C23 F.10.1.4: an infinity stands for a direction, of 45 degrees when both are infinite; a zero x has a side of the y
  * axis only when y is zero. No exception is raised. */
-RM_COLD uint64_t rm_atan2_accurate(double y, double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_atan2_accurate(double y, double x, int format, rm_mode mode, uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const int negative = (int)(rm_bits64(y) >> 63), left = (int)(rm_bits64(x) >> 63);
   const int y_infinite = y == infinity || y == -infinity, x_infinite = x == infinity || x == -infinity;

@@ -3,9 +3,10 @@
 #pragma once
 
 #include "../fp/exact.h"
+#include "../pow/root_mp.h"
 #include "cbrt_dd.h"
 
-RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_cbrt_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   int e, rest;
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == 0.0) return rm_signed_zero(rm_is_negative(x), format);
@@ -24,5 +25,7 @@ RM_COLD uint64_t rm_cbrt_accurate(double x, int format, int mode, uint32_t *flag
   if (!undecided) return bits;
 #endif
   const uint64_t root = rm_integer_cbrt(m, &rest);
+  if (rest && rm_mode_kind(mode) == RM_STOCHASTIC) /* irrational: the 57 digits of root do not suffice */
+    return rm_root_mp_round_of(rm_is_negative(x), m, e, 3, 0, format, mode, flags);
   return rm_round_exact(rm_is_negative(x), root | (uint64_t)rest, (e - 117) / 3, format, mode, flags);
 }

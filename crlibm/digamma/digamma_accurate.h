@@ -6,7 +6,7 @@
 #include "digamma_dd.h"
 #include "digamma_mp.h"
 
-RM_COLD uint64_t rm_digamma_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_digamma_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   double part = 0.0;
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == 0.0) return rm_pole(!rm_is_negative(x), format, flags);

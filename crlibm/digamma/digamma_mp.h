@@ -40,7 +40,7 @@ RM_COLD void rm_digamma_mp(uint64_t *plus, uint64_t *minus, double x, int n, uin
  * significand of part the quotient of (cos/4) by m S >= 0.31 is off by 3.3 times a quarter of the cosine's error, the
  * quotient, at most 0.81, times 3.3 times the n + 1 and the error of m S, and a unit: below four times the latter. 1/a is 3
  * off, moved; digamma a too. */
-RM_COLD uint64_t rm_digamma_mp_round(double x, double part, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_digamma_mp_round(double x, double part, int format, rm_mode mode, uint32_t *flags) {
   uint64_t plus[RM_MP_LIMBS], minus[RM_MP_LIMBS], v[RM_MP_LIMBS], t[RM_MP_LIMBS], w[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_GAMMA_MP_MAX; n *= 2) {
     const int reflected = x <= -0.5;

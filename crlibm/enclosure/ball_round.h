@@ -9,7 +9,8 @@ typedef struct {
 } rm_ball_ends;
 
 /* t 2^e rounded, t of `length` limbs; zero is +0. */
-RM_FN uint64_t rm_limbs_round(int negative, const uint64_t *t, int length, int64_t e, int format, int mode, uint32_t *flags) {
+RM_FN uint64_t rm_limbs_round(int negative, const uint64_t *t, int length, int64_t e, int format, rm_mode mode,
+                              uint32_t *flags) {
   int64_t at;
   if (rm_limbs_length(t, length) == 0) return 0;
   const rm_u128 m = rm_mp_sticky(t, length - 1, &at);
@@ -17,7 +18,7 @@ RM_FN uint64_t rm_limbs_round(int negative, const uint64_t *t, int length, int64
 }
 
 /* 0 when nothing is known of a. One limb is added below, so that the error counts at least one unit. */
-RM_FN int rm_ball_round_ends(const rm_ball *a, int format, int mode, rm_ball_ends *ends) {
+RM_FN int rm_ball_round_ends(const rm_ball *a, int format, rm_mode mode, rm_ball_ends *ends) {
   enum { LIMBS = RM_BALL_LIMBS + 4 };
   RM_BIG(uint64_t, t, LIMBS);
   RM_BIG(uint64_t, off, LIMBS);
@@ -50,7 +51,7 @@ RM_FN int rm_ball_round_ends(const rm_ball *a, int format, int mode, rm_ball_end
 }
 
 /* 1 when every number that a may be rounds alike: then to *bits, raising flags; a zero becomes +0. */
-RM_COLD int rm_ball_round(const rm_ball *a, int format, int mode, uint32_t *flags, uint64_t *bits) {
+RM_COLD int rm_ball_round(const rm_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits) {
   rm_ball_ends ends;
   *bits = 0;
   if (!rm_ball_round_ends(a, format, mode, &ends)) return 0;
@@ -69,7 +70,7 @@ RM_COLD int rm_ball_round(const rm_ball *a, int format, int mode, uint32_t *flag
  * most 2^k units from the middle, and the value less than that: so value and boundary are less than 2^(k + 1) units apart,
  * which must be no more than 2^separation. A boundary at an end that rounds to the side of the interval changes nothing,
  * since all that the ball may be rounds alike then. */
-RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, int mode, uint32_t *flags,
+RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, rm_mode mode, uint32_t *flags,
                                     uint64_t *bits) {
   rm_ball_ends ends;
   if (rm_ball_round(a, format, mode, flags, bits)) return 1;

@@ -278,7 +278,7 @@ RM_DD_BALL int rm_dd_ball_compare(const rm_dd_ball *a, const rm_dd_ball *b) {
 }
 
 /* 1 when every number that a may be rounds alike: then to *bits, raising flags; a zero becomes +0. */
-RM_COLD int rm_dd_ball_round(const rm_dd_ball *a, int format, int mode, uint32_t *flags, uint64_t *bits) {
+RM_COLD int rm_dd_ball_round(const rm_dd_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits) {
   int undecided;
   *bits = 0;
   if (a->hi == 0.0 && a->err == 0.0) return 1;

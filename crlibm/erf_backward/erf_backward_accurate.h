@@ -8,7 +8,7 @@
 #include "erf_backward.h"
 #include "erf_backward_mp.h"
 
-RM_COLD uint64_t rm_erf_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_erf_backward_accurate(double g, double x, int format, rm_mode mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format), negative = (int)(rm_bits64(g) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
@@ -23,7 +23,8 @@ RM_COLD uint64_t rm_erf_backward_accurate(double g, double x, int format, int mo
   int e;
   rm_decompose(g, &e);
   /* |g| 2/sqrt(pi) exp(-x^2) < 2^(e+54) exp(-x^2) < 2^(emin-p). */
-  if (x * x > (double)(e + 54 + p - emin) * 0.6932) return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
+  if (x * x > (double)(e + 54 + p - emin + rm_more_digits(mode)) * 0.6932)
+    return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)
   const double size = x < 0.0 ? -x : x;

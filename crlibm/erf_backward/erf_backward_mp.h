@@ -23,7 +23,7 @@ RM_FN int rm_erf_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *e
 }
 
 /* g 2/sqrt(pi) exp(-x^2) correctly rounded, same domain. */
-RM_COLD uint64_t rm_erf_backward_mp_round(double g, double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_erf_backward_mp_round(double g, double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int k = rm_erf_backward_mp(v, g, x, n, &err);

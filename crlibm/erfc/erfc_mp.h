@@ -121,7 +121,7 @@ RM_FN void rm_erfc_mp_reflect(uint64_t *v, int k, int n) {
 }
 
 /* erfc(x) correctly rounded, for 2^-60 <= |x| < 32. */
-RM_COLD uint64_t rm_erfc_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_erfc_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int k = rm_erfc_mp(v, x, 0, n, &err);

@@ -5,7 +5,7 @@
 #include "erfinv.h"
 #include "erfinv_mp.h"
 
-RM_COLD uint64_t rm_erfinv_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_erfinv_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double u = negative ? -x : x;
   if (rm_is_nan(x)) return rm_nan_bits(format);

@@ -7,7 +7,8 @@
  * algebraic number, that of the E-function is v sqrt(pi)/2. Siegel (1929) proved values of x 1F1(1/2; 3/2; -x^2) at algebraic
  * numbers other than 0 transcendental, which is less than that: a relation with sqrt(pi) is excluded by no theorem. None is
  * known, and a comparison that RM_MP_MAX limbs leave undecided, 2^-950 from equality, is taken as it stands there. The search
- * has fewer than 128 steps whatever the interval is. */
+ * has fewer than 128 steps whatever the interval is. Boundaries of stochastic rounding in binary64 have too many digits
+ * for it: rm_random_elementwise does not offer them. */
 #pragma once
 
 #include "../erfc/erfc_mp.h"
@@ -27,7 +28,7 @@ RM_LONG double rm_mp_estimate(const uint64_t *a, int n) {
   return sum;
 }
 
-/* 1 where z > b 2^eb, 0 where z < b 2^eb, for b < 2^56 and b 2^eb within 2^-20 z of z. *away becomes about z/(b 2^eb) - 1.
+/* 1 where z > b 2^eb, 0 where z < b 2^eb, for b < 2^59 and b 2^eb within 2^-20 z of z. *away becomes about z/(b 2^eb) - 1.
  *
  * erf or erfc at the boundary is w 2^k within err units, and the target m 2^(e-k) within one. With a = b 2^(eb - half/2):
  * in tails z/a' - 1 = (sqrt(pi)/2) (W(a)/a) (w - t)/w, else S(a) (t - w)/w, S = 1 + 2a^2/3 + 4a^4/15 + ... (erf_mp.h),
@@ -62,14 +63,15 @@ RM_COLD int rm_erfinv_above(const struct rm_erfinv_target *target, uint64_t b, i
 
 /* The result rounded, (hi + lo) 2^k being |result| within err 2^k, err < 2^-30 hi. */
 RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int negative, double hi, double lo, double err,
-                                  int k, int format, int mode, uint32_t *flags) {
+                                  int k, int format, rm_mode mode, uint32_t *flags) {
   rm_u128 m, margin;
   int e;
   rm_decompose_dd(hi, lo, err, &m, &margin, &e);
   e += k;
   /* Half a quantum at the lower end, 2^unit: beyond a power of two it divides half a quantum there. */
   int top = e + 127 - rm_clz128(m - margin), unit = (top > rm_emin(format) ? top : rm_emin(format)) - rm_precision(format);
-  const int s = unit - e; /* e + 122 <= top: at least 69 */
+  unit -= rm_more_digits(mode); /* stochastic rounding: its boundaries, in formats of at most 24 digits */
+  const int s = unit - e; /* e + 122 <= top: at least 65 */
   uint64_t low = s < 128 ? (uint64_t)((m - margin) >> s) : 0, high = s < 128 ? (uint64_t)((m + margin) >> s) + 1 : 1;
   uint64_t next = s < 128 ? (uint64_t)(m >> s) : 0;
   for (int steps = 0; high - low > 1; steps++) { /* low 2^unit < z < high 2^unit */
@@ -92,7 +94,7 @@ RM_COLD uint64_t rm_erfinv_search(const struct rm_erfinv_target *target, int neg
  *
  * First y with RM_ERFINV_B64_ERR, y 2^k. A tiny u or v is scaled: then w = 0, or w = -log(2 v), to all bits that matter. */
 RM_COLD uint64_t rm_erfinv_complete(const struct rm_erfinv_target *target, int negative, double uh, double ul, double vh,
-                                    double vl, int format, int mode, uint32_t *flags) {
+                                    double vl, int format, rm_mode mode, uint32_t *flags) {
   const double factor = target->half ? RM_ERFINV_SQRT2 : 1.0;
   const int k = uh < RM_ERFINV_DD_MIN ? -200 : 0;
   double y;

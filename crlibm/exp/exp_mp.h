@@ -65,7 +65,7 @@ RM_LONG void rm_exp_mp_argument(uint64_t *y, double x, const uint64_t *c, int n)
 
 /* b^x correctly rounded; ln is rm_mp_ln2 or rm_mp_ln10, or 0 for b = e. |x| ln b is between 2^-60 and 800, and b^x is not a
  * number of the format or a midpoint of two. */
-RM_COLD uint64_t rm_exp_mp_round(double x, const uint64_t *ln, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_exp_mp_round(double x, const uint64_t *ln, int format, rm_mode mode, uint32_t *flags) {
   uint64_t y[RM_MP_LIMBS], f[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     if (ln) rm_exp_mp_argument(y, x, ln, n);

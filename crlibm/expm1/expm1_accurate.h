@@ -5,7 +5,7 @@
 #include "expm1_mp.h"
 #include "../exp/exp_accurate.h"
 
-RM_COLD uint64_t rm_expm1_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_expm1_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == 0.0) return rm_bits64(x) >> 63 ? rm_sign_bit(format) : 0;
@@ -14,9 +14,11 @@ RM_COLD uint64_t rm_expm1_accurate(double x, int format, int mode, uint32_t *fla
   /* ln2 < 0.6932: e^x > 2^(emax+1) + 1. */
   if (x > (double)(rm_emax(format) + 1) * 0.6932) return rm_overflow(0, format, mode, flags);
   /* 0 < e^x < 2^-(p+2), less than half an ulp below 1. */
-  if (x < (double)(rm_precision(format) + 2) * -0.6932) return rm_round_beside(-1.0, 0, format, mode, flags);
+  if (x < (double)(rm_precision(format) + 2 + rm_more_digits(mode)) * -0.6932)
+    return rm_round_beside(-1.0, 0, format, mode, flags);
   /* e^x - 1 = x + x^2/2 + ..., the rest within 2^-54 |x|: larger for x > 0, smaller in magnitude for x < 0. */
-  if (size < 0x1p-54) return rm_round_beside(x, x > 0.0, format, mode, flags);
+  if (rm_is_near(size, 0x1.fffffffffffffp-55, 0x1p-90, mode)) return rm_round_beside(x, x > 0.0, format, mode, flags);
+  if (size < 0x1p-54 || x < -38.5) return rm_expm1_mp_round(x, format, mode, flags); /* for stochastic rounding alone */
 
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   int undecided;

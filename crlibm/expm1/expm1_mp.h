@@ -26,7 +26,7 @@ RM_FN int rm_expm1_mp(uint64_t *v, double x, int n) {
 }
 
 /* e^x - 1 correctly rounded, for 2^-60 <= |x| <= 800. */
-RM_COLD uint64_t rm_expm1_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_expm1_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int k = rm_expm1_mp(v, x, n);

@@ -4,7 +4,7 @@
 #include "../add/add_accurate.h"
 #include "../multiply/multiply_accurate.h"
 
-RM_COLD uint64_t rm_fma_accurate(double x, double y, double z, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_fma_accurate(double x, double y, double z, int format, rm_mode mode, uint32_t *flags) {
   const int negative = rm_is_negative(x) != rm_is_negative(y), nz = rm_is_negative(z);
   int ex, ey, ez;
   if (rm_is_nan(x) || rm_is_nan(y) || rm_is_nan(z)) return rm_nan_bits(format);

@@ -6,8 +6,13 @@
 /* Every table that is indexed by format has this order, and functions.def has it. */
 enum { RM_F16, RM_BF16, RM_F32, RM_F64, RM_FORMATS };
 
-/* The rounding modes: an argument of the last operation alone (docs/spec.md, section 1). */
-enum { RM_NEAREST, RM_TOWARD_ZERO, RM_DOWN, RM_UP };
+/* The rounding modes: an argument of the last operation alone (docs/spec.md, sections 1 and 1a). A random one carries its
+ * word in the high half, so that it is one number like the others. */
+typedef uint64_t rm_mode;
+enum { RM_NEAREST, RM_TOWARD_ZERO, RM_DOWN, RM_UP, RM_STOCHASTIC, RM_RANDOM };
+RM_FN rm_mode rm_random_mode(int kind, uint32_t word) { return (rm_mode)word << 32 | (rm_mode)kind; }
+RM_FN int rm_mode_kind(rm_mode mode) { return (int)(mode & 7); }
+RM_FN uint32_t rm_mode_word(rm_mode mode) { return (uint32_t)(mode >> 32); }
 
 /* The exceptions that are raised when, and only when, IEEE 754 asks for them. */
 enum { RM_FLAG_INVALID = 1, RM_FLAG_DIVBYZERO = 2, RM_FLAG_OVERFLOW = 4 };

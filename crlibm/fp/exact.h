@@ -39,7 +39,7 @@ RM_FN int rm_special_periodic(double x, uint64_t at_zero, int format, uint32_t *
 }
 
 /* The sign of an exact sum that is zero: that of both terms when they agree, else + (and - when rounding down). */
-RM_FN int rm_zero_sum_sign(int negative_a, int negative_b, int mode) {
+RM_FN int rm_zero_sum_sign(int negative_a, int negative_b, rm_mode mode) {
   return negative_a == negative_b ? negative_a : mode == RM_DOWN;
 }
 
@@ -77,7 +77,7 @@ RM_LONG rm_u128 rm_exact_sum(int negative_a, rm_u128 a, int64_t ea, int negative
 
 /* The same, rounded. */
 RM_LONG uint64_t rm_round_sum(int negative_a, rm_u128 a, int64_t ea, int negative_b, rm_u128 b, int64_t eb, int format,
-                              int mode, uint32_t *flags) {
+                              rm_mode mode, uint32_t *flags) {
   int negative;
   int64_t e;
   const rm_u128 m = rm_exact_sum(negative_a, a, ea, negative_b, b, eb, &negative, &e);
@@ -102,12 +102,36 @@ RM_LONG uint64_t rm_integer_root(rm_u128 m, int *rest) {
 
 /* sqrt(m 2^e) rounded, m >= 2^118, its last bit sticky. One bit or two are dropped, so that the exponent is even, and the
  * value lies strictly between two integers when one of these bits is set: nothing is a square then. */
-RM_LONG uint64_t rm_round_root(rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
+RM_LONG uint64_t rm_round_root(rm_u128 m, int64_t e, int format, rm_mode mode, uint32_t *flags) {
   const int drop = 2 - (int)(e & 1);
   const int dropped = (m & (((rm_u128)1 << drop) - 1)) != 0;
   int rest;
   const uint64_t root = rm_integer_root(m >> drop, &rest);
   return rm_round_exact(0, root | (uint64_t)(dropped | rest), (e + drop) / 2, format, mode, flags);
+}
+
+/* The same for an exact m, with 96 digits of the root, for stochastic rounding. With m = r^2 + rest, rest <= 2r, the root
+ * of m 2^64 is r 2^32 + q, where q is rest 2^32 over 2r, or one less: q^2 < 2^67 has to be taken from what that division
+ * leaves, in units of 2^-32. */
+RM_LONG uint64_t rm_round_root_exact(rm_u128 m, int64_t e, int format, rm_mode mode, uint32_t *flags) {
+  if (e & 1) m >>= 1, e++; /* the lowest bits of m are 0 */
+  rm_u128 root = 0, rest = m;
+  for (int i = 126; i >= 0; i -= 2) {
+    const rm_u128 trial = root + ((rm_u128)1 << i);
+    root >>= 1;
+    if (rest >= trial) {
+      rest -= trial;
+      root += (rm_u128)1 << i;
+    }
+  }
+  const rm_u128 twice = 2 * root;
+  rm_u128 q = (rest << 32) / twice, left = ((rest << 32) % twice) << 32;
+  if (left < q * q) { /* once suffices: 2r 2^32 > q^2 */
+    left += twice << 32;
+    q--;
+  }
+  const int inexact = left != q * q;
+  return rm_round_exact(0, ((root << 32) + q) << 1 | (rm_u128)inexact, e / 2 - 33, format, mode, flags);
 }
 
 /* 2^179/m for 2^52 <= m < 2^53, in (2^126, 2^127], with a sticky last bit, by two digits of 64 bits. */

@@ -221,7 +221,7 @@ RM_LONG rm_u128 rm_mp_sticky(const uint64_t *a, int n, int64_t *e) {
 
 /* Rounds (-1)^negative a 2^e, a within err units. Returns 1 and adds the flags when both ends of the interval round alike,
  * else 0; *result is in both cases the lower end (in magnitude) rounded. */
-RM_LONG int rm_mp_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, int mode,
+RM_LONG int rm_mp_round(int negative, const uint64_t *a, int64_t e, uint64_t err, int n, int format, rm_mode mode,
                         uint32_t *flags, uint64_t *result) {
   uint64_t step[RM_MP_LIMBS], low[RM_MP_LIMBS], high[RM_MP_LIMBS];
   uint32_t low_flags = 0, high_flags = 0;

@@ -60,18 +60,40 @@ RM_FN int rm_clz128(rm_u128 m) {
 }
 
 /* The result that overflow gives in each rounding mode. */
-RM_FN uint64_t rm_overflow(int negative, int format, int mode, uint32_t *flags) {
-  int away = mode == RM_NEAREST || (mode == RM_UP && !negative) || (mode == RM_DOWN && negative);
+RM_FN uint64_t rm_overflow(int negative, int format, rm_mode mode, uint32_t *flags) {
+  const int kind = rm_mode_kind(mode); /* what is beyond 2^(emax+1) has two infinite neighbours under the random modes */
+  int away = kind == RM_NEAREST || kind >= RM_STOCHASTIC || (kind == RM_UP && !negative) || (kind == RM_DOWN && negative);
   *flags |= RM_FLAG_OVERFLOW;
   return (away ? rm_infinity_bits(format) : rm_max_finite_bits(format)) | (negative ? rm_sign_bit(format) : 0);
+}
+
+/* Whether `near` is so near to a number of a format that no boundary of rounding but that number lies within: `near` is a
+ * bound that suffices for boundaries of p + 1 bits, `nearer` one for those of p + 33 bits, which stochastic rounding has. */
+RM_FN int rm_is_near(double size, double near, double nearer, rm_mode mode) {
+  return size <= (rm_mode_kind(mode) == RM_STOCHASTIC ? nearer : near);
+}
+/* The binary digits that boundaries of rounding have more under stochastic rounding than under the other modes. */
+RM_FN int rm_more_digits(rm_mode mode) { return rm_mode_kind(mode) == RM_STOCHASTIC ? 33 : 0; }
+
+/* Whether f, m of s > 0 bits of fraction, exceeds the threshold (w + 1/2) 2^-32 (spec.md, section 1a). It is t = 2w + 1 units
+ * of 2^-33, of which f has d whole ones. */
+RM_FN int rm_exceeds_threshold(rm_u128 m, int64_t s, uint32_t word) {
+  const uint64_t t = ((uint64_t)word << 1) + 1;
+  if (s > 160) return 0; /* m < 2^128: f < 2^-32/2 <= every threshold */
+  const int64_t down = s - 33;
+  if (s < 128) m &= ((rm_u128)1 << s) - 1;
+  if (down <= 0) return (uint64_t)m << -down > t;
+  const uint64_t d = down < 128 ? (uint64_t)(m >> down) : 0;
+  return d > t || (d == t && (m & (((rm_u128)1 << down) - 1)) != 0); /* d = t > 0: down < 128 */
 }
 
 /* (-1)^negative m 2^e, m != 0, rounded once.
  *
  * The last bit of m may be sticky: every boundary of rounding (a number of the format or a midpoint of two) has at most 54
  * significant bits. So a number that lies strictly between the integers m and m+1, in units of 2^e, with m of at least 56
- * bits, may be passed as m | 1: no boundary separates the two. */
-RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, int mode, uint32_t *flags) {
+ * bits, may be passed as m | 1: no boundary separates the two. Under stochastic rounding boundaries have at most p + 33 bits,
+ * 86 in binary64, and m at least p + 34: units are then at most half of those in which thresholds are integers. */
+RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, rm_mode mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const int top = 127 - rm_clz128(m);
   int64_t exponent = e + top; /* 2^exponent <= value < 2^(exponent+1) */
@@ -93,8 +115,12 @@ RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, 
     half = (int)(h & 1);
     below = (h << (s - 1)) != m;
   }
-  if (mode == RM_NEAREST) up = half & (below | (int)(q & 1));
-  else up = (half | below) & (mode == (negative ? RM_DOWN : RM_UP));
+  switch (rm_mode_kind(mode)) {
+    case RM_NEAREST: up = half & (below | (int)(q & 1)); break;
+    case RM_STOCHASTIC: up = s > 0 && rm_exceeds_threshold(m, s, rm_mode_word(mode)); break;
+    case RM_RANDOM: up = (half | below) & (int)(rm_mode_word(mode) >> 31); break;
+    default: up = (half | below) & (mode == (negative ? RM_DOWN : RM_UP));
+  }
   /* q has its hidden bit when the result is normal: it adds one to the exponent field. A carry does the same. */
   bits = ((uint64_t)(exponent - emin) << (p - 1)) + q + (uint64_t)up;
   if (bits >= rm_infinity_bits(format)) return rm_overflow(negative, format, mode, flags);
@@ -103,7 +129,7 @@ RM_LONG uint64_t rm_round_exact(int negative, rm_u128 m, int64_t e, int format, 
 
 /* The same for a value strictly within (m-err, m+err) 2^e; err = 0 means exactly m 2^e. *undecided becomes 1, and the
  * result and the flags mean nothing, when the ends of the interval do not round alike; else 0. */
-RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, int mode, uint32_t *flags,
+RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, int format, rm_mode mode, uint32_t *flags,
                                int *undecided) {
   uint32_t low_flags = 0, high_flags = 0;
   uint64_t low, high;
@@ -132,15 +158,16 @@ RM_LONG uint64_t rm_round_bits(int negative, rm_u128 m, int64_t e, rm_u128 err, 
 
 /* A number a hair (but not at all) above (side 1) or below (side -1) x 2^k in magnitude, or just that (side 0); x is finite
  * and not 0. The hair is less than 2^-54 of it: nearer than the next boundary of any format. Below a power of two the next
- * boundary is a quarter of an ulp away, and an ulp of binary64 is at least 2^-53 of the number. */
-RM_LONG uint64_t rm_round_beside_scaled(double x, int k, int side, int format, int mode, uint32_t *flags) {
+ * boundary is a quarter of an ulp away, and an ulp of binary64 is at least 2^-53 of the number. Under stochastic rounding it
+ * must be less than 2^-88, since the least distance is 2^-34 of an ulp (rm_is_near). */
+RM_LONG uint64_t rm_round_beside_scaled(double x, int k, int side, int format, rm_mode mode, uint32_t *flags) {
   int e;
   const rm_u128 m = (rm_u128)rm_decompose(x, &e) << 60;
   return rm_round_exact((int)(rm_bits64(x) >> 63), side > 0 ? m + 1 : side < 0 ? m - 1 : m, e - 60 + k, format, mode, flags);
 }
 
 /* A hair above or below x in magnitude. */
-RM_FN uint64_t rm_round_beside(double x, int above, int format, int mode, uint32_t *flags) {
+RM_FN uint64_t rm_round_beside(double x, int above, int format, rm_mode mode, uint32_t *flags) {
   return rm_round_beside_scaled(x, 0, above ? 1 : -1, format, mode, flags);
 }
 
@@ -167,7 +194,8 @@ RM_FN void rm_decompose_dd(double hi, double lo, double err, rm_u128 *m, rm_u128
 }
 
 /* (hi + lo) 2^k, as in rm_decompose_dd. */
-RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format, int mode, uint32_t *flags, int *undecided) {
+RM_LONG uint64_t rm_round_dd(double hi, double lo, double err, int k, int format, rm_mode mode, uint32_t *flags,
+                             int *undecided) {
   rm_u128 m, margin;
   int e;
   rm_decompose_dd(hi, lo, err, &m, &margin, &e);

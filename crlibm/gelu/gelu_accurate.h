@@ -5,7 +5,7 @@
 #include "gelu.h"
 #include "gelu_mp.h"
 
-RM_COLD uint64_t rm_gelu_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_gelu_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format), negative = (int)(rm_bits64(x) >> 63);
   const uint64_t sign = negative ? rm_sign_bit(format) : 0;
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
@@ -14,12 +14,16 @@ RM_COLD uint64_t rm_gelu_accurate(double x, int format, int mode, uint32_t *flag
   if (size == 0.0 || x == -infinity) return sign; /* the limit at -inf is 0, approached from below */
   if (x == infinity) return rm_infinity_bits(format);
   /* |gelu(-x)| = x Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the smallest subnormal number. */
-  if (negative && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(1, 1, emin - p - 64, format, mode, flags);
-  /* x - gelu x = x Phi(-x) < 2^-54 x. */
-  if (x >= 8.3) return rm_round_beside(x, 0, format, mode, flags);
+  if (negative && 0.5 * x * x > (double)(p - emin + rm_more_digits(mode)) * 0.6932)
+    return rm_round_exact(1, 1, emin - p - 64, format, mode, flags);
+  /* x - gelu x = x Phi(-x) < 2^-54 x; from 11.2 on below 2^-94 x. */
+  if (rm_is_near(-x, -8.3, -11.2, mode)) return rm_round_beside(x, 0, format, mode, flags);
   /* |2 gelu(x)/x - 1| = |erf(x/sqrt 2)| < 0.8 |x| < 2^-57; above 1 for x > 0. */
-  if (size < 0x1p-57) return rm_round_beside_scaled(x, -1, negative ? -1 : 1, format, mode, flags);
+  if (rm_is_near(size, 0x1.fffffffffffffp-58, 0x1p-91, mode))
+    return rm_round_beside_scaled(x, -1, negative ? -1 : 1, format, mode, flags);
 
+  if (x >= 8.3 || size < 0x1p-57 || 0.5 * x * x > 745.0)
+    return rm_gelu_mp_round(x, format, mode, flags); /* stochastic alone */
 #if !defined(RM_CFG_NO_DD)
   double hi, lo, err, w, wl, werr; /* double-double; a control build leaves it out */
   int undecided, e = 0;

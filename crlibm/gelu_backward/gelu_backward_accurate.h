@@ -7,7 +7,7 @@
 #include "gelu_backward.h"
 #include "gelu_backward_mp.h"
 
-RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, rm_mode mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -22,13 +22,15 @@ RM_COLD uint64_t rm_gelu_backward_accurate(double g, double x, int format, int m
   if (g == 0.0 || x == -infinity) return sign;
   if (x == infinity) return rm_round_beside_scaled(g, 0, 0, format, mode, flags);
   /* gelu' x = 1/2 (1 + 1.6 x ...). */
-  if (size < 0x1p-57) return rm_round_beside_scaled(g, -1, x > 0.0 ? 1 : x < 0.0 ? -1 : 0, format, mode, flags);
-  /* 0 < gelu' x - 1 < x phi(x) < 2^-56. */
-  if (x >= 9.0) return rm_round_beside(g, 1, format, mode, flags);
+  if (rm_is_near(size, 0x1.fffffffffffffp-58, 0x1p-91, mode))
+    return rm_round_beside_scaled(g, -1, x > 0.0 ? 1 : x < 0.0 ? -1 : 0, format, mode, flags);
+  /* 0 < gelu' x - 1 < x phi(x) < 2^-56; from 11.6 on below 2^-94. */
+  if (rm_is_near(-x, -9.0, -11.6, mode)) return rm_round_beside(g, 1, format, mode, flags);
+  if (x >= 9.0 || size < 0x1p-57) return rm_gelu_backward_mp_round(g, x, format, mode, flags); /* stochastic alone */
   int e;
   rm_decompose(g, &e);
   /* |gelu' x| < |x| phi(x) < 2^5 exp(-x^2/2) for -64 < x < -1. Below -64 the second bound is beyond all formats. */
-  if (x < -1.0 && 0.5 * x * x > (double)(e + 58 + p - emin) * 0.6932)
+  if (x < -1.0 && 0.5 * x * x > (double)(e + 58 + p - emin + rm_more_digits(mode)) * 0.6932)
     return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
 
 #if !defined(RM_CFG_NO_DD)

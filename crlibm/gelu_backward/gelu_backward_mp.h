@@ -41,7 +41,7 @@ RM_FN int rm_gelu_backward_mp(uint64_t *v, double g, double x, int n, uint64_t *
 }
 
 /* g gelu'(x) correctly rounded, same domain. */
-RM_COLD uint64_t rm_gelu_backward_mp_round(double g, double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_gelu_backward_mp_round(double g, double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   int negative;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {

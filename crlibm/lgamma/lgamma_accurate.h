@@ -6,7 +6,7 @@
 #include "lgamma_dd.h"
 #include "lgamma_mp.h"
 
-RM_COLD uint64_t rm_lgamma_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_lgamma_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   double part = 0.0;
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (rm_is_infinite(x)) return rm_infinity_bits(format);

@@ -179,7 +179,7 @@ RM_COLD void rm_gamma_mp_turn(uint64_t *sine, uint64_t *cosine, double r, int n)
  *
  * There lgamma x = -log(|x| |part| S) - lgamma |x|. The product of the significands of |x| and part is n + 1 short, that with
  * S > 0.63 as much and S's error off. */
-RM_COLD uint64_t rm_lgamma_mp_round(double x, double part, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_lgamma_mp_round(double x, double part, int format, rm_mode mode, uint32_t *flags) {
   uint64_t plus[RM_MP_LIMBS], minus[RM_MP_LIMBS], v[RM_MP_LIMBS], t[RM_MP_LIMBS], err, log_err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_GAMMA_MP_MAX; n *= 2) {
     const int reflected = x <= -0.5, e = rm_lgamma_mp(plus, minus, reflected ? -x : x, n, &err);

@@ -22,7 +22,7 @@ RM_FN int rm_log_closed(double x, int format, uint32_t *flags, uint64_t *result)
   return x == 1.0 || x == rm_from_bits64(UINT64_C(0x7ff0000000000000));
 }
 
-RM_COLD uint64_t rm_log_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_log_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t result;
   if (rm_log_closed(x, format, flags, &result)) return result;
 

@@ -13,7 +13,7 @@ RM_FN int rm_log_times_mp(uint64_t *v, double x, const uint64_t *c, int n) {
 RM_FN uint64_t rm_log_times_mp_err(int n) { return 2 * rm_log_mp_err(n) + (uint64_t)n + 747; }
 
 /* log x to the base, correctly rounded, for finite x > 0 that is no power of the base: the result is irrational. */
-RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64_t *c, int format, int mode,
+RM_COLD uint64_t rm_log_times_round(double x, double ch, double cl, const uint64_t *c, int format, rm_mode mode,
                                     uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */

@@ -88,7 +88,7 @@ RM_FN int rm_log_mp(uint64_t *v, double x, int n) {
 }
 
 /* log(x) correctly rounded, for finite x > 0 other than 1. */
-RM_COLD uint64_t rm_log_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_log_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative = rm_log_mp(v, x, n);

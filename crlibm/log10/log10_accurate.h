@@ -3,7 +3,7 @@
 
 #include "../log/log_base_accurate.h"
 
-RM_COLD uint64_t rm_log10_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_log10_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t result;
   if (rm_log_closed(x, format, flags, &result)) return result;
   double power = 10.0;

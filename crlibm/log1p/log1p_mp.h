@@ -27,7 +27,7 @@ RM_FN int rm_log1p_mp(uint64_t *v, double x, int n, uint64_t *err) {
 }
 
 /* log(1 + x) correctly rounded, for finite x > -1 other than 0. */
-RM_COLD uint64_t rm_log1p_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_log1p_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int negative = rm_log1p_mp(v, x, n, &err);

@@ -5,6 +5,6 @@
 #include "../softplus/softplus_accurate.h"
 #include "log_sigmoid.h"
 
-RM_COLD uint64_t rm_log_sigmoid_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_log_sigmoid_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   return rm_softplus_signed_accurate(1, -x, format, mode, flags);
 }

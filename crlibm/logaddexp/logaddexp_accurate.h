@@ -4,7 +4,7 @@
 #include "../softplus/softplus_accurate.h"
 #include "logaddexp.h"
 
-RM_COLD uint64_t rm_logaddexp_accurate(double x, double y, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_logaddexp_accurate(double x, double y, int format, rm_mode mode, uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double big = x > y ? x : y, small = x > y ? y : x;
   if (rm_is_nan(x) || rm_is_nan(y)) return rm_nan_bits(format);

@@ -5,19 +5,23 @@
 #include "ndtr.h"
 #include "ndtr_mp.h"
 
-RM_COLD uint64_t rm_ndtr_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_ndtr_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   if (rm_is_nan(x)) return rm_nan_bits(format);
   if (x == infinity) return rm_one_bits(format);
   if (x == -infinity) return 0;
   /* Phi(-x) < exp(-x^2/2) < 2^(emin-p), half the smallest subnormal number. */
-  if (x < 0.0 && 0.5 * x * x > (double)(p - emin) * 0.6932) return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
-  /* 1 - Phi(x) < 2^-54. */
-  if (x >= 8.3) return rm_round_beside(1.0, 0, format, mode, flags);
+  if (x < 0.0 && 0.5 * x * x > (double)(p - emin + rm_more_digits(mode)) * 0.6932)
+    return rm_round_exact(0, 1, emin - p - 64, format, mode, flags);
+  /* 1 - Phi(x) < 2^-54; from 11.2 on below 2^-94. */
+  if (rm_is_near(-x, -8.3, -11.2, mode)) return rm_round_beside(1.0, 0, format, mode, flags);
   /* |2 Phi(x) - 1| < 0.8 |x| < 2^-55; exactly 1/2 at 0. */
-  if (x > -0x1p-55 && x < 0x1p-55) return rm_round_beside_scaled(1.0, -1, (x > 0.0) - (x < 0.0), format, mode, flags);
+  if (rm_is_near(x < 0.0 ? -x : x, 0x1.fffffffffffffp-56, 0x1p-91, mode))
+    return rm_round_beside_scaled(1.0, -1, (x > 0.0) - (x < 0.0), format, mode, flags);
 
+  if (x >= 8.3 || (x > -0x1p-55 && x < 0x1p-55) || 0.5 * x * x > 745.0) /* for stochastic rounding alone */
+    return rm_ndtr_mp_round(x, format, mode, flags);
 #if !defined(RM_CFG_NO_DD)
   double hi, lo, err, w, wl, werr; /* double-double; a control build leaves it out */
   int undecided, e = 0;

@@ -15,7 +15,7 @@ RM_FN int rm_ndtr_mp_twice(uint64_t *v, double x, int n, uint64_t *err) {
 }
 
 /* Phi(x) correctly rounded, for 2^-60 <= |x| < 45. */
-RM_COLD uint64_t rm_ndtr_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_ndtr_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], err, result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int k = rm_ndtr_mp_twice(v, x, n, &err);

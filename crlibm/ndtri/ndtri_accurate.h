@@ -6,7 +6,7 @@
 #include "../fp/exact.h"
 #include "ndtri.h"
 
-RM_COLD uint64_t rm_ndtri_accurate(double p, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_ndtri_accurate(double p, int format, rm_mode mode, uint32_t *flags) {
   const int below = p < 0.5;
   double u, v;
   if (rm_is_nan(p)) return rm_nan_bits(format);

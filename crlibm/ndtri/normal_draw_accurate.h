@@ -16,7 +16,7 @@ RM_FN void rm_normal_parts(uint64_t m, double *h, double *l) {
   *h *= 0x1p-64;
 }
 
-RM_COLD uint64_t rm_normal_accurate(uint64_t k, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_normal_accurate(uint64_t k, int format, rm_mode mode, uint32_t *flags) {
   const int negative = !(k >> 63);
   const uint64_t mv = 2 * (negative ? k : ~k) + 1, mu = 0 - mv;
   double uh, ul, vh, vl;

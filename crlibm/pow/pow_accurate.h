@@ -23,6 +23,8 @@ RM_FN uint64_t rm_pow_integer_root(uint64_t m) {
 /* a^y = d 2^e exactly, d odd, e cut to +-8192 (beyond every format)? Returns 1 for every a^y with d below 2^64, and for no
  * a^y that is not of this form; a finite, positive and not 1, y finite and not 0.
  *
+ * Those of stochastic rounding have d < 2^87, which is found too: a product with 128 bits or more alone is given up.
+ *
  * Let a = m 2^g and |y| = n 2^h, m and n odd. Boundaries of rounding are dyadic rationals d 2^e with d < 2^54, so every tie
  * and every exact result is found here.
  *   m = 1          a^y = 2^(g y), rational if and only if g y is an integer: 2^h g is one, since n is odd.
@@ -74,7 +76,7 @@ RM_FN uint64_t rm_pow_accurate_special(double x, double y, int odd, int format, 
   return ((a > 1.0) == (y > 0.0) ? rm_infinity_bits(format) : 0) | sign;
 }
 
-RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, rm_mode mode, uint32_t *flags) {
   const int p = rm_precision(format), emax = rm_emax(format), emin = rm_emin(format);
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   double a = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -102,9 +104,12 @@ RM_COLD uint64_t rm_pow_accurate(double x, double y, int format, int mode, uint3
   const double z = y * lh, size = z < 0.0 ? -z : z;
   /* ln2 = 0.69314718... < 0.6932: a^y > 2^(emax+1), or below 2^(emin-p), half the smallest subnormal number. */
   if (z > (double)(emax + 1) * 0.6932) return rm_overflow(negative, format, mode, flags);
-  if (z < (double)(emin - p) * 0.6932) return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
+  if (z < (double)(emin - p - rm_more_digits(mode)) * 0.6932)
+    return rm_round_exact(negative, 1, emin - p - 64, format, mode, flags);
   /* 0 < |a^y - 1| < 2^-54, also when z underflows. */
-  if (size < 0x1p-55) return rm_round_beside(negative ? -1.0 : 1.0, (a > 1.0) == (y > 0.0), format, mode, flags);
+  if (rm_is_near(size, 0x1.fffffffffffffp-56, 0x1p-90, mode))
+    return rm_round_beside(negative ? -1.0 : 1.0, (a > 1.0) == (y > 0.0), format, mode, flags);
+  if (size < 0x1p-55 || size > 746.0) return rm_pow_mp_round(negative, a, y, format, mode, flags); /* for stochastic alone */
 
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   double rh, rl, h, c, t, hi, lo, err;

@@ -24,7 +24,7 @@ RM_FN int rm_pow_mp(uint64_t *f, double a, double y, int n) {
 }
 
 /* (-1)^odd a^y correctly rounded, a and y as above; a^y is not a boundary of rounding (pow_accurate.h). */
-RM_COLD uint64_t rm_pow_mp_round(int odd, double a, double y, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_pow_mp_round(int odd, double a, double y, int format, rm_mode mode, uint32_t *flags) {
   uint64_t f[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     const int m = n < RM_MP_MAX ? n : RM_MP_MAX - 1;

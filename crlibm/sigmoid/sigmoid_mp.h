@@ -79,7 +79,7 @@ RM_FN int rm_sigmoid_mp(uint64_t *v, int64_t *scale, double x, int argument, int
 
 /* g 2^shift f(x) correctly rounded, for such x and finite g != 0. The product with g's significand, in [1/2, 1), is n + 1
  * units off. */
-RM_COLD uint64_t rm_sigmoid_mp_round(double g, int shift, double x, int argument, int shape, int format, int mode,
+RM_COLD uint64_t rm_sigmoid_mp_round(double g, int shift, double x, int argument, int shape, int format, rm_mode mode,
                                      uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], m[RM_MP_LIMBS], result = 0;
   int64_t scale;

@@ -6,9 +6,9 @@
 #include "sigmoid_product_dd.h"
 #include "sigmoid_mp.h"
 
-/* g 2^shift (1 + a hair of the sign of `hair`, or of none when that is 0), g finite and not 0: the hair is below 2^-54, so
- * that no boundary of rounding lies between (rm_round_exact). */
-RM_FN uint64_t rm_sigmoid_beside(double g, int shift, int hair, int format, int mode, uint32_t *flags) {
+/* g 2^shift (1 + a hair of the sign of `hair`, or of none when that is 0), g finite and not 0: the hair is below 2^-54, and
+ * below 2^-88 under stochastic rounding, so that no boundary of rounding lies between (rm_round_exact). */
+RM_FN uint64_t rm_sigmoid_beside(double g, int shift, int hair, int format, rm_mode mode, uint32_t *flags) {
   int e;
   const rm_u128 m = (rm_u128)rm_decompose(g, &e) << 60;
   const int negative = (int)(rm_bits64(g) >> 63);
@@ -19,7 +19,7 @@ RM_FN uint64_t rm_sigmoid_beside(double g, int shift, int hair, int format, int 
  *
  * Products with the limits of f as IEEE 754 has them: f(+inf) = 1 and f(-inf) = +0, but -0 for the swish shape, which
  * approaches 0 from below; the slope's limits are +0. A product of infinity and such a 0 is invalid. */
-RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, int shape, int format, int mode,
+RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, int shape, int format, rm_mode mode,
                                              uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const double size = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));
@@ -38,20 +38,26 @@ RM_COLD uint64_t rm_sigmoid_product_accurate(double g, double x, int argument, i
   if (size == infinity) return rm_sigmoid_beside(g, 0, 0, format, mode, flags);
   /* f(0) is 1/2, the slope 1/4. f(x) is f(0) (1 + t/2), (1 + 2 t'(0) x/2), (1 - t^2/4) up to terms of higher order. */
   const int half = shape == RM_SIGMOID_SLOPE ? four - 2 : -1;
-  if (size < (shape == RM_SIGMOID_SLOPE ? 0x1p-29 : 0x1p-57))
+  const double least = shape == RM_SIGMOID_SLOPE ? 0x1p-29 : 0x1p-57;
+  if (size < least && rm_is_near(size, 1.0, shape == RM_SIGMOID_SLOPE ? 0x1p-47 : 0x1p-91, mode))
     return rm_sigmoid_beside(g, half, size == 0.0 ? 0 : x > 0.0 && shape != RM_SIGMOID_SLOPE ? 1 : -1, format, mode, flags);
 
   const double t = argument == RM_SIGMOID_X    ? size
                    : argument == RM_SIGMOID_2X ? 2.0 * size
                                                : 0x1.9884533d43651p+0 * size * (1.0 + 0.044715 * size * size);
   if (x > 0.0 && shape != RM_SIGMOID_SLOPE) {
-    /* 0 < 1 - sigmoid(t) < e^-t, 2^-54.8 at 38; 0 < f - 1 < p e^-t with p <= 3t, 2^-57.8 at 45. */
-    if (shape == RM_SIGMOID_VALUE && t > 38.0) return rm_sigmoid_beside(g, 0, -1, format, mode, flags);
-    if (shape == RM_SIGMOID_SWISH && t > 45.0) return rm_sigmoid_beside(g, 0, 1, format, mode, flags);
-  } else if (t > 1500.0) { /* |g f| < 2^1024 4 (1 + p) e^-t < 2^-1124: below half the smallest number of every format */
+    /* 0 < 1 - sigmoid(t) < e^-t, 2^-54.8 at 38, 2^-90.8 at 63; 0 < f - 1 < p e^-t with p <= 3t, 2^-57.8 at 45, 2^-93 at
+     * 70. */
+    if (shape == RM_SIGMOID_VALUE && rm_is_near(-t, -0x1.3000000000001p+5, -63.0, mode))
+      return rm_sigmoid_beside(g, 0, -1, format, mode, flags);
+    if (shape == RM_SIGMOID_SWISH && rm_is_near(-t, -0x1.6800000000001p+5, -70.0, mode))
+      return rm_sigmoid_beside(g, 0, 1, format, mode, flags);
+  } else if (t > 1500.0) { /* |g f| < 2^1024 4 (1 + p) e^-t < 2^-1124: below 2^-34 of the smallest number of every format */
     return rm_round_exact(negative, 1, rm_emin(format) - rm_precision(format) - 64, format, mode, flags);
   }
 
+  if (size < least || (x > 0.0 && shape != RM_SIGMOID_SLOPE && t > (shape == RM_SIGMOID_VALUE ? 38.0 : 45.0)))
+    return rm_sigmoid_mp_round(g, four, x, argument, shape, format, mode, flags); /* for stochastic rounding alone */
 #if !defined(RM_CFG_NO_DD) /* double-double, of g's significand; a control build leaves it out */
   double hi, lo, err;
   int e, k, undecided;

@@ -3,6 +3,6 @@
 
 #include "../sigmoid/sigmoid_product_accurate.h"
 
-RM_COLD uint64_t rm_silu_backward_accurate(double g, double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_silu_backward_accurate(double g, double x, int format, rm_mode mode, uint32_t *flags) {
   return rm_sigmoid_product_accurate(g, x, RM_SIGMOID_X, RM_SIGMOID_SWISH, format, mode, flags);
 }

@@ -37,7 +37,7 @@ RM_LONG void rm_sin_reduce_any(double a, int64_t *k, double *rh, double *rl, dou
 }
 
 /* sin(|x| + turn pi/2), its sign changed when `flip`, for finite |x| >= 2^-27. */
-RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format, rm_mode mode, uint32_t *flags) {
 #if !defined(RM_CFG_NO_DD) /* double-double; a control build leaves it out */
   int64_t k;
   double rh, rl, err, hi, lo;
@@ -55,12 +55,14 @@ RM_COLD uint64_t rm_sin_accurate_turned(double x, int turn, int flip, int format
   return rm_sin_mp_round(x, turn, flip, format, mode, flags);
 }
 
-RM_COLD uint64_t rm_sin_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_sin_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   const int negative = rm_is_negative(x);
   const double size = vf64_abs(x);
   uint64_t special;
   if (rm_special_periodic(x, rm_signed_zero(negative, format), format, flags, &special)) return special;
   /* 0 < |x| - |sin x| < |x|^3/6 < 2^-56 |x|. */
-  if (size < 0x1p-27) return rm_round_beside(x, 0, format, mode, flags);
+  if (rm_is_near(size, 0x1.fffffffffffffp-28, 0x1p-45, mode)) return rm_round_beside(x, 0, format, mode, flags);
+  if (size < 0x1p-27)
+    return rm_sin_mp_round(x, 0, negative, format, mode, flags); /* stochastic rounding tells the two apart */
   return rm_sin_accurate_turned(x, 0, negative, format, mode, flags);
 }

@@ -118,7 +118,7 @@ RM_LONG int rm_sin_mp(uint64_t *v, double x, int turn, int n, int *negative) {
 }
 
 /* sin(|x| + turn pi/2), its sign changed when `flip`, correctly rounded; |x| >= 2^-60. */
-RM_COLD uint64_t rm_sin_mp_round(double x, int turn, int flip, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_sin_mp_round(double x, int turn, int flip, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative;

@@ -23,7 +23,7 @@ RM_FN int rm_sinh_cosh_mp(uint64_t *v, double x, int cosh, int n) {
 }
 
 /* sinh x or cosh x correctly rounded, for 2^-60 <= |x| <= 800. */
-RM_COLD uint64_t rm_sinh_cosh_mp_round(double x, int cosh, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_sinh_cosh_mp_round(double x, int cosh, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int e = rm_sinh_cosh_mp(v, x, cosh, n);

@@ -12,15 +12,16 @@
  * exponents are linearly independent over the algebraic numbers. Were z = log(e^big + e^small) rational, e^z = e^big +
  * e^small would be such a relation: z is neither big nor small since e^small, e^big > 0, so its coefficient stays 1 when big
  * = small too. */
-RM_COLD uint64_t rm_softplus_sum_accurate(int flip, double big, double small, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_softplus_sum_accurate(int flip, double big, double small, int format, rm_mode mode, uint32_t *flags) {
   const int p = rm_precision(format), emin = rm_emin(format);
   const double d = big - small;
   if (big != 0.0) {
-    /* 0 < log(1 + e^-d) < 2^(-1.4426 d) < 2^-55 |big|. */
+    /* 0 < log(1 + e^-d) < 2^(-1.4426 d) < 2^-55 |big|, or 2^-88 |big|. */
     int e;
     rm_decompose(big, &e); /* |big| >= 2^(e + 52) */
-    if (d * 1.4426 > (double)(3 - e)) return rm_round_beside(flip ? -big : big, big > 0.0, format, mode, flags);
-  } else if (-d < (double)(emin - p) * 0.6932) { /* below half the smallest subnormal number */
+    if (d * 1.4426 > (double)(3 - e + rm_more_digits(mode)))
+      return rm_round_beside(flip ? -big : big, big > 0.0, format, mode, flags);
+  } else if (-d < (double)(emin - p - rm_more_digits(mode)) * 0.6932) { /* below half the smallest subnormal number */
     return rm_round_exact(flip, 1, emin - p - 64, format, mode, flags);
   }
 
@@ -48,7 +49,7 @@ RM_COLD uint64_t rm_softplus_sum_accurate(int flip, double big, double small, in
 }
 
 /* (-1)^flip softplus(x). */
-RM_FN uint64_t rm_softplus_signed_accurate(int flip, double x, int format, int mode, uint32_t *flags) {
+RM_FN uint64_t rm_softplus_signed_accurate(int flip, double x, int format, rm_mode mode, uint32_t *flags) {
   const double infinity = rm_from_bits64(UINT64_C(0x7ff0000000000000));
   const uint64_t sign = flip ? rm_sign_bit(format) : 0;
   if (rm_is_nan(x)) return rm_nan_bits(format);
@@ -58,6 +59,6 @@ RM_FN uint64_t rm_softplus_signed_accurate(int flip, double x, int format, int m
                  : rm_softplus_sum_accurate(flip, 0.0, x, format, mode, flags);
 }
 
-RM_COLD uint64_t rm_softplus_accurate(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_softplus_accurate(double x, int format, rm_mode mode, uint32_t *flags) {
   return rm_softplus_signed_accurate(0, x, format, mode, flags);
 }

@@ -49,8 +49,9 @@ RM_FN void rm_softplus_mp_size(uint64_t *r, double x, int scale, int n) {
 }
 
 /* (-1)^flip (big + log(1 + e^(small - big))) correctly rounded, for big >= small and d = big - small <= 1000, |big| < 2^56
- * e^-d. The value is not a boundary of rounding (softplus_accurate.h). */
-RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int format, int mode, uint32_t *flags) {
+ * e^-d; under stochastic rounding 2^33 times as much, for which the sum is taken in units 2^40 times as large. The value
+ * is not a boundary of rounding (softplus_accurate.h). */
+RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int format, rm_mode mode, uint32_t *flags) {
   uint64_t d[RM_MP_LIMBS], f[RM_MP_LIMBS], b[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative = flip;
@@ -59,7 +60,11 @@ RM_COLD uint64_t rm_softplus_mp_round(int flip, double big, double small, int fo
     if (big >= 0.0 && small <= 0.0) rm_mp_add(d, b, d, n);
     else if (big > 0.0) rm_mp_sub(d, b, d, n);
     else rm_mp_sub(d, d, b, n);
-    const int k = rm_softplus_mp(f, d, n);
+    int k = rm_softplus_mp(f, d, n);
+    if (rm_mode_kind(mode) == RM_STOCHASTIC) {
+      rm_mp_shift_down(f, f, 40, n);
+      k += 40;
+    }
     rm_softplus_mp_size(b, big, -k, n); /* 2^-k < 2.02 e^d: below 2^58 */
     if (big >= 0.0) rm_mp_add(f, f, b, n);
     else if (rm_mp_less(b, f, n)) rm_mp_sub(f, f, b, n);

@@ -3,6 +3,6 @@
 
 #include "../add/add_accurate.h"
 
-RM_COLD uint64_t rm_subtract_accurate(double x, double y, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_subtract_accurate(double x, double y, int format, rm_mode mode, uint32_t *flags) {
   return rm_add_accurate(x, -y, format, mode, flags);
 }

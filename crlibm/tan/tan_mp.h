@@ -29,7 +29,7 @@ RM_LONG int rm_tan_mp(uint64_t *v, double x, int n, int *negative) {
 }
 
 /* tan x correctly rounded, for finite |x| >= 2^-60. */
-RM_COLD uint64_t rm_tan_mp_round(double x, int format, int mode, uint32_t *flags) {
+RM_COLD uint64_t rm_tan_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
   uint64_t v[RM_MP_LIMBS], result = 0;
   for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
     int negative;

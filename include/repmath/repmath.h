@@ -16,6 +16,7 @@
 #include "pooling.h"
 #include "random.h"
 #include "reductions.h"
+#include "rounding.h"
 #include "sampling.h"
 #include "scatter.h"
 

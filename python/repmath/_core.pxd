@@ -291,3 +291,20 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_accumulator_rounded_f64(const rm_accumulator *acc, double *out, int rounding) nogil
     rm_status rm_accumulator_write(const rm_accumulator *acc, unsigned char *bytes, size_t size) nogil
     rm_status rm_accumulator_read(rm_accumulator *acc, const unsigned char *bytes, size_t size) nogil
+    ctypedef struct rm_random_rounding:
+        int mode
+        unsigned long long seed, stream
+        long long first
+    ctypedef struct rm_random_operand:
+        const void *base
+        ptrdiff_t row, column
+    int RM_ROUND_STOCHASTIC, RM_ROUND_RANDOM, RM_ROUND_UP_DOWN, RM_ERR_ENUM
+    rm_status rm_random_elementwise(const char *function, int format, long long n, const void *const *x, const ptrdiff_t *stride,
+                                    void *out, ptrdiff_t stride_out, const rm_random_rounding *r) nogil
+    rm_status rm_random_sums(int format, int out_format, long long rows, long long n, const void *x, ptrdiff_t stride_row,
+                             ptrdiff_t stride, void *out, const rm_random_rounding *r) nogil
+    rm_status rm_random_matmul(int format, int out_format, long long m, long long n, long long k, const rm_random_operand *a,
+                               const rm_random_operand *b, const rm_random_operand *bias, void *c,
+                               const rm_random_rounding *r) nogil
+    rm_status rm_random_rounding_words(unsigned long long seed, unsigned long long stream, long long first, long long n,
+                                       unsigned int *out) nogil

@@ -1,4 +1,4 @@
-"""The command line: repmath info | verify | demo | digest | run | certify."""
+"""The command line: repmath info | verify | demo | digest | run | certify | study."""
 
 import argparse
 import importlib.util
@@ -189,6 +189,10 @@ def parser() -> argparse.ArgumentParser:
     certify.add_argument("script", metavar="SCRIPT")
     certify.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     certify.set_defaults(run=_certify)
+
+    from .study._cli import add as add_study
+
+    add_study(commands)
     return top
 
 

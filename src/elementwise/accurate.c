@@ -7,8 +7,8 @@ rm_accurate_fn *const rm_accurate_table[RM_FN_COUNT] = {
 #undef RM_FUNCTION
 };
 
-uint32_t rm_map_rounded(int function, int arity, int format, int mode, int64_t n, const char *const *x, const ptrdiff_t *sx,
-                        char *y, ptrdiff_t sy) {
+uint32_t rm_map_rounded(int function, int arity, int format, rm_mode mode, int64_t n, const char *const *x,
+                        const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
   const size_t size = (size_t)rm_size_of(format);
   uint32_t flags = 0;
   for (int64_t i = 0; i < n; i++) {

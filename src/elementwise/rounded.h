@@ -5,5 +5,5 @@
 #include "accurate.h"
 
 /* As rm_map_fn, in this rounding mode. */
-uint32_t rm_map_rounded(int function, int arity, int format, int mode, int64_t n, const char *const *x, const ptrdiff_t *sx,
-                        char *y, ptrdiff_t sy);
+uint32_t rm_map_rounded(int function, int arity, int format, rm_mode mode, int64_t n, const char *const *x,
+                        const ptrdiff_t *sx, char *y, ptrdiff_t sy);

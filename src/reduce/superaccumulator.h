@@ -68,6 +68,6 @@ RM_HOST_EXTERN uint64_t rm_superacc_round_classes(uint32_t classes, int format, 
 
 /* The total (spec.md, sections 1, 2 and 4) as bits of `format`, rounded in the mode; *flags gets RM_FLAG_* bits ORed
  * in. */
-RM_HOST_EXTERN uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int mode, uint32_t *flags);
+RM_HOST_EXTERN uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, rm_mode mode, uint32_t *flags);
 /* The same to nearest binary64. */
 RM_HOST_EXTERN double rm_superacc_round_f64(const rm_superaccumulator *acc, uint32_t *flags);

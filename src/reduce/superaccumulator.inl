@@ -121,7 +121,7 @@ RM_HOST_EXTERN rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *ac
   return r;
 }
 
-RM_HOST_EXTERN uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, int mode, uint32_t *flags) {
+RM_HOST_EXTERN uint64_t rm_superacc_round(const rm_superaccumulator *acc, int format, rm_mode mode, uint32_t *flags) {
   if (RM_UNLIKELY(acc->classes)) return rm_superacc_round_classes(acc->classes, format, flags);
   const rm_superacc_top t = rm_superacc_get_top(acc);
   return t.m ? rm_round_exact(t.negative, t.m | (rm_u128)t.inexact, t.e, format, mode, flags) : 0;

@@ -27,6 +27,7 @@ HEADERS = [
     "pooling.h",
     "random.h",
     "reductions.h",
+    "rounding.h",
     "sampling.h",
     "scatter.h",
 ]

@@ -23,3 +23,17 @@ void rm_test_accurate(int first, int function, int arity, int format, int rule, 
     y[i] = rm_accurate_table[function](in, format, rule, flags + i);
   }
 }
+
+/* The same under a random mode (RM_STOCHASTIC ...), each element with its word. */
+void rm_test_accurate_random(int first, int function, int arity, int format, int kind, int64_t n, const double *const *x,
+                             const uint32_t *words, uint64_t *y);
+void rm_test_accurate_random(int first, int function, int arity, int format, int kind, int64_t n, const double *const *x,
+                             const uint32_t *words, uint64_t *y) {
+  uint32_t ignored = 0;
+  test_first = first;
+  for (int64_t i = 0; i < n; i++) {
+    double in[RM_MAX_ARITY];
+    for (int k = 0; k < arity; k++) in[k] = x[k][i];
+    y[i] = rm_accurate_table[function](in, format, rm_random_mode(kind, words[i]), &ignored);
+  }
+}

@@ -1,0 +1,1 @@
+target_sources(repmath_objects PRIVATE src/rounding/elementwise.c src/rounding/sums.c)

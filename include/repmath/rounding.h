@@ -1,0 +1,61 @@
+/* repmath: the random rounding modes (docs/spec.md, section 1a): stochastic rounding and two others, for studies of numerical
+ * variability.
+ *
+ * The word that decides element i of a result is a function of seed, stream and first + i alone, so that results are the
+ * same on every machine and for every number of threads. Functions of RM_ROUND_UP_DOWN and RM_ROUND_RANDOM serve
+ * comparisons with other tools; the mean of RM_ROUND_STOCHASTIC is the exact value, to 2^-33 of the distance of
+ * neighbouring numbers. */
+#ifndef REPMATH_ROUNDING_H
+#define REPMATH_ROUNDING_H
+
+#include "core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  RM_ROUND_STOCHASTIC = 4, /* away from zero where the fraction of the last place exceeds a random threshold */
+  RM_ROUND_RANDOM = 5, /* away from zero or toward it with equal chances, where the value is no number of the format */
+  RM_ROUND_UP_DOWN = 6 /* to nearest, then one unit in the last place up or down with equal chances */
+};
+
+/* mode: RM_ROUND_STOCHASTIC ...; first: the element of the stream that decides element 0, from 0 to 2^62 less the
+ * elements. */
+typedef struct {
+  int32_t mode;
+  uint64_t seed, stream;
+  int64_t first;
+} rm_random_rounding;
+
+/* out[i] = function(x[0][i], ...) rounded under r, for the functions of elementwise.h by their names ("exp", "add", "fma").
+ * stride[k] and stride_out are distances in bytes; out may be an argument element for element, and overlaps nothing else.
+ * RM_ERR_ENUM of argument 2 for "erfinv" and "ndtri" in binary64 under RM_ROUND_STOCHASTIC, which are not there yet. */
+RM_API rm_status rm_random_elementwise(const char *function, int format, int64_t n, const void *const *x,
+                                       const ptrdiff_t *stride, void *out, ptrdiff_t stride_out, const rm_random_rounding *r);
+
+/* out[i] = the exact sum of row i, n numbers from x + i stride_row on at distances of `stride` bytes, rounded under r.
+ * Element i of r is row i. out, of format `out_format`, is contiguous. */
+RM_API rm_status rm_random_sums(int format, int out_format, int64_t rows, int64_t n, const void *x, ptrdiff_t stride_row,
+                                ptrdiff_t stride, void *out, const rm_random_rounding *r);
+
+/* Two dimensions of an operand: a base address and the distances in bytes of rows and columns. */
+typedef struct {
+  const void *base;
+  ptrdiff_t row, column;
+} rm_random_operand;
+
+/* C[i][j] = the exact sum over k of A[i][k] B[k][j], plus bias[i][j] unless bias is NULL or its base is, rounded under r.
+ * Element i n + j of r is C[i][j]. C, of format `out_format`, is contiguous; the operands and the bias are of `format`. */
+RM_API rm_status rm_random_matmul(int format, int out_format, int64_t m, int64_t n, int64_t k, const rm_random_operand *a,
+                                  const rm_random_operand *b, const rm_random_operand *bias, void *c,
+                                  const rm_random_rounding *r);
+
+/* The words of elements first, first + 1, ... of a stream. */
+RM_API rm_status rm_random_rounding_words(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,69 @@
+# Random rounding modes (specification section 1a).
+
+_RANDOM_MODES = {"stochastic": RM_ROUND_STOCHASTIC, "random": RM_ROUND_RANDOM, "up_down": RM_ROUND_UP_DOWN}
+
+
+cdef rm_random_rounding _random_rounding(place):
+    """(mode, seed, stream, first) as the library has it."""
+    cdef rm_random_rounding r
+    mode, r.seed, r.stream, r.first = place
+    r.mode = _RANDOM_MODES[mode]
+    return r
+
+
+def random_elementwise(name, format, arguments, out, place):
+    """A function over vectors, whose elements may all be one (a stride of 0); out is a vector too. Sets the flags of IEEE 754."""
+    cdef rm_random_rounding r = _random_rounding(place)
+    cdef const void *x[3]
+    cdef ptrdiff_t stride[3]
+    cdef int k, f = _FORMATS[format][0]
+    cdef long long n = out.size
+    cdef View v, y = _view(out)
+    cdef bytes function = name.encode()
+    cdef const char *which = function
+    cdef rm_status status
+    for k in range(len(arguments)):
+        v = _view(arguments[k])
+        x[k] = <const void *>v.base
+        stride[k] = v.stride[0]
+    with nogil:
+        status = rm_random_elementwise(which, f, n, x, stride, <void *>y.base, y.stride[0], &r)
+    if rm_status_code(status) == RM_ERR_ENUM:
+        raise ValueError(f"{name} has no stochastic rounding in float64 yet")
+    _raise(status)
+
+
+def random_sums(format, format_out, x, out, place):
+    """Exact sums of the rows of a matrix; out is contiguous."""
+    cdef rm_random_rounding r = _random_rounding(place)
+    cdef int f = _FORMATS[format][0], g = _FORMATS[format_out][0]
+    cdef long long rows = x.shape[0], n = x.shape[1]
+    cdef View v = _view(x), y = _view(out)
+    cdef rm_status status
+    with nogil:
+        status = rm_random_sums(f, g, rows, n, <void *>v.base, v.stride[0], v.stride[1], <void *>y.base, &r)
+    _raise(status)
+
+
+def random_matmul(format, format_out, a, b, bias, out, place):
+    """A matrix product of exact sums, with a bias of the product's shape or None; out is contiguous."""
+    cdef rm_random_rounding r = _random_rounding(place)
+    cdef int f = _FORMATS[format][0], g = _FORMATS[format_out][0]
+    cdef long long m = a.shape[0], k = a.shape[1], n = b.shape[1]
+    cdef View va = _view(a), vb = _view(b), vc = _view(bias), y = _view(out)
+    cdef rm_random_operand left, right, add
+    cdef rm_status status
+    left.base, left.row, left.column = <void *>va.base, va.stride[0], va.stride[1]
+    right.base, right.row, right.column = <void *>vb.base, vb.stride[0], vb.stride[1]
+    add.base, add.row, add.column = <void *>vc.base, vc.stride[0], vc.stride[1]
+    with nogil:
+        status = rm_random_matmul(f, g, m, n, k, &left, &right, &add, <void *>y.base, &r)
+    _raise(status)
+
+
+def rounding_words(seed, stream, first, out):
+    """The words of elements first, first + 1, ... of a stream, into a contiguous array of uint32."""
+    cdef unsigned long long s = seed, t = stream
+    cdef long long i = first, n = out.size
+    cdef View y = _view(out)
+    _raise(rm_random_rounding_words(s, t, i, n, <unsigned int *>y.base))

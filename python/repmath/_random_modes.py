@@ -1,0 +1,209 @@
+"""The random rounding modes (specification section 1a): elementwise functions, exact sums and matrix products under them.
+
+The word of an element depends on its place in C order of the result's shape alone, whatever memory the result lies in."""
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _core
+from ._dtypes import FORMATS, NAMES, check_held, common
+from ._environment import guarded
+
+RANDOM_MODES = ("stochastic", "random", "up_down")
+
+
+def place(mode: Any, seed: Any, stream: Any) -> tuple[str, int, int, int]:
+    """Checked, with element 0."""
+    if not isinstance(mode, str) or mode not in RANDOM_MODES:
+        raise ValueError(f"mode must be one of {', '.join(RANDOM_MODES)}, not {mode!r}")
+    numbers = []
+    for name, value in (("seed", seed), ("stream", stream)):
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+        number = operator.index(value)
+        if not 0 <= number < 2**64:
+            raise ValueError(f"{name} must be from 0 to 2**64 - 1, not {number}")
+        numbers.append(number)
+    return mode, numbers[0], numbers[1], 0
+
+
+def _deliver(result: np.ndarray, out: Any, where: Any = True) -> Any:
+    """The result, or out with the result copied to it where `where` is true."""
+    if out is None:
+        return result[()] if result.ndim == 0 else result
+    if isinstance(out, tuple):
+        (out,) = out
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be an ndarray, not {type(out).__name__}")
+    if out.shape != result.shape:
+        raise ValueError(f"out has shape {out.shape}; the result has {result.shape}")
+    if out.dtype != result.dtype:
+        raise TypeError(f"out has dtype {out.dtype}; the result has {result.dtype}")
+    np.copyto(out, result, where=where)
+    return out
+
+
+def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, stream: Any, out: Any, where: Any) -> Any:
+    """A function of repmath under a random mode. The formats are those of its ufunc, float16 and bfloat16 too."""
+    at = place(mode, seed, stream)
+    if where is not True and out is None:
+        raise ValueError("where needs out: elements that are left out would have no value")
+    with _core.Environment():
+        plain = [a if isinstance(a, (int, float)) and not isinstance(a, bool) else np.asarray(a) for a in arguments]
+        kinds = [type(a) if isinstance(a, (int, float)) else a.dtype for a in plain]
+        if all(isinstance(k, type) for k in kinds):
+            kinds = [np.dtype(np.float64)] * len(kinds)
+        dtype = _core.ufuncs[name].resolve_dtypes((*kinds, None))[-1]
+        if dtype not in NAMES:
+            raise TypeError(f"{name} has no random rounding for {dtype}")
+        arrays = np.broadcast_arrays(*[np.asarray(a, dtype) for a in plain])
+        result = np.empty(arrays[0].shape, dtype)
+        flat = [a.reshape(-1)[:1] if a.size and not any(a.strides) else np.ascontiguousarray(a).reshape(-1) for a in arrays]
+        vectors = [np.broadcast_to(v, (result.size,)) if v.size != result.size else v for v in flat]
+        if result.size:
+            _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
+        return _deliver(result, out, where)
+
+
+def _operand(name: str, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    check_held(name, array)
+    return array
+
+
+def _target(dtype: Any, default: np.dtype[Any]) -> np.dtype[Any]:
+    wanted = default if dtype is None else np.dtype(dtype)
+    if wanted not in NAMES:
+        raise TypeError(f"dtype must be one of {', '.join(str(d) for d in FORMATS.values())}, not {wanted}")
+    return wanted
+
+
+@guarded
+def sum(
+    x: ArrayLike,
+    mode: str,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    dtype: Any = None,
+    seed: int = 0,
+    stream: int = 0,
+    out: Any = None,
+) -> Any:
+    """The exact sum over axes, rounded once under a random mode.
+
+    Parameters
+    ----------
+    x : array_like
+    mode : {"stochastic", "random", "up_down"}
+    axis : int or tuple of int, optional
+        All by default.
+    keepdims : bool
+    dtype : dtype, optional
+        The format of the result: by default that of x, or float64 for integers.
+    seed, stream : int
+        From 0 to 2**64 - 1. Element i of the result, in C order, has word i of this stream.
+    out : ndarray, optional
+
+    Returns
+    -------
+    ndarray or scalar
+    """
+    at = place(mode, seed, stream)
+    array = _operand("x", x)
+    held = common(array.dtype)
+    target = _target(dtype, held)
+    axes = tuple(range(array.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, array.ndim)
+    kept = [d for d in range(array.ndim) if d not in axes]
+    shape = tuple(array.shape[d] for d in kept)
+    moved = np.ascontiguousarray(np.asarray(array, held).transpose(*kept, *sorted(axes)))
+    rows = int(np.prod(shape, dtype=np.int64))
+    result = np.empty(shape, target)
+    _core.random_sums(NAMES[held], NAMES[target], moved.reshape(rows, moved.size // max(rows, 1)), result.reshape(-1), at)
+    if keepdims:
+        result = result.reshape([1 if d in axes else n for d, n in enumerate(array.shape)])
+    return _deliver(result, out)
+
+
+@guarded
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    mode: str,
+    *,
+    bias: Any = None,
+    dtype: Any = None,
+    seed: int = 0,
+    stream: int = 0,
+    out: Any = None,
+) -> Any:
+    """The matrix product of exact sums, each rounded once under a random mode; shapes are those of numpy.matmul.
+
+    Parameters
+    ----------
+    a, b : array_like
+    mode : {"stochastic", "random", "up_down"}
+    bias : array_like, optional
+        Broadcasts to the result: one more term of each sum.
+    dtype : dtype, optional
+        The format of the result: by default that of a and b.
+    seed, stream : int
+        From 0 to 2**64 - 1. Element i of the result, in C order, has word i of this stream.
+    out : ndarray, optional
+
+    Returns
+    -------
+    ndarray or scalar
+    """
+    mode, seed, stream, first = place(mode, seed, stream)
+    left, right = _operand("a", a), _operand("b", b)
+    if left.ndim == 0 or right.ndim == 0:
+        raise ValueError("a and b must have at least one axis")
+    add = None if bias is None else _operand("bias", bias)
+    held = common(*(v.dtype for v in (left, right, add) if v is not None))
+    target = _target(dtype, held)
+    x = np.asarray(left, held)[None] if left.ndim == 1 else np.asarray(left, held)
+    y = np.asarray(right, held)[:, None] if right.ndim == 1 else np.asarray(right, held)
+    (m, k), (inner, n) = x.shape[-2:], y.shape[-2:]
+    if k != inner:
+        raise ValueError(f"a and b do not match: {left.shape} and {right.shape}")
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    result = np.empty((*batch, m, n), target)
+    x, y = np.broadcast_to(x, (*batch, m, k)), np.broadcast_to(y, (*batch, k, n))
+    if add is not None:
+        shaped = (*batch, *((m,) if left.ndim > 1 else ()), *((n,) if right.ndim > 1 else ()))
+        add = np.broadcast_to(np.asarray(add, held), shaped).reshape(result.shape)
+    for i, index in enumerate(np.ndindex(*batch)):
+        part = None if add is None else add[index]
+        _core.random_matmul(
+            NAMES[held], NAMES[target], x[index], y[index], part, result[index], (mode, seed, stream, first + i * m * n)
+        )
+    if left.ndim == 1:
+        result = result[..., 0, :]
+    if right.ndim == 1:
+        result = result[..., 0]
+    return _deliver(result, out)
+
+
+@guarded
+def dot(x: ArrayLike, y: ArrayLike, mode: str, *, dtype: Any = None, seed: int = 0, stream: int = 0) -> Any:
+    """The exact dot product of two vectors, rounded once under a random mode: as `matmul`."""
+    left, right = np.asarray(x), np.asarray(y)
+    if left.ndim != 1 or left.shape != right.shape:
+        raise ValueError(f"x and y must be vectors of one length, not {left.shape} and {right.shape}")
+    return matmul(left, right, mode, dtype=dtype, seed=seed, stream=stream)
+
+
+def words(n: int, seed: int = 0, stream: int = 0) -> np.ndarray:
+    """The words of elements 0 to n - 1 of a stream, as uint32."""
+    _, seed, stream, _ = place("stochastic", seed, stream)
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"n must be an integer, not {type(n).__name__}")
+    if n < 0:
+        raise ValueError(f"n must not be negative: {n}")
+    out = np.empty(n, np.uint32)
+    _core.rounding_words(seed, stream, 0, out)
+    return out

@@ -1,0 +1,226 @@
+"""repmath study order | warden | arms | cost: tables, pictures and a page in a folder."""
+
+import argparse
+import runpy
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import repmath
+
+from ._arms import ARMS, as_json, compare, split_script, tests
+from ._arms import arms as run_arms
+from ._cost import cost
+from ._order import Function, certificate, order
+from ._report import Report
+from ._warden import warden
+
+
+def _ones(n: int, dtype: Any) -> Any:
+    return np.ones(n, dtype)
+
+
+def sums(n: int) -> dict[str, Function]:
+    """The sums that `repmath study order` looks at, by their names."""
+    ones = _ones(n, np.float32)
+    square = np.ones((n, n), np.float32)
+    found: dict[str, Function] = {
+        "numpy.sum": np.sum,
+        "numpy.cumsum": lambda x: np.cumsum(x)[-1],
+        "numpy.dot": lambda x: np.dot(x, ones),
+        "numpy matrix times vector": lambda x: (np.tile(x, (n, 1)) @ ones)[n // 2],
+        "numpy matrix times matrix": lambda x: (np.tile(x, (n, 1)) @ square)[n // 2, n // 2],
+        "repmath.sum": repmath.sum,
+        "repmath.dot": lambda x: repmath.dot(x, ones),
+        "repmath.matmul": lambda x: repmath.matmul(np.tile(x, (n, 1)), square)[n // 2, n // 2],
+    }
+    try:
+        import torch
+    except ImportError:
+        return found
+    tensor, matrix = torch.ones(n), torch.ones(n, n)
+    found |= {
+        "torch.sum": lambda x: torch.from_numpy(x).sum().item(),
+        "torch.dot": lambda x: torch.dot(torch.from_numpy(x), tensor).item(),
+        "torch matrix times vector": lambda x: (torch.from_numpy(np.tile(x, (n, 1))) @ tensor)[n // 2].item(),
+        "torch matrix times matrix": lambda x: (torch.from_numpy(np.tile(x, (n, 1))) @ matrix)[n // 2, n // 2].item(),
+    }
+    return found
+
+
+def _pictures() -> bool:
+    try:
+        import matplotlib
+    except ImportError:
+        print("repmath study: no pictures without matplotlib (pip install 'repmath[study]')", file=sys.stderr)
+        return False
+    matplotlib.use("Agg")
+    return True
+
+
+def _order(args: argparse.Namespace) -> int:
+    if args.n < 3:
+        raise ValueError(f"n must be at least 3, not {args.n}: no order shows in fewer terms")
+    report, pictures, rows = Report(args.out, f"In which order are {args.n} numbers added?"), _pictures(), []
+    for name, function in sums(args.n).items():
+        try:
+            tree = order(function, args.n)
+        except ValueError as error:
+            rows.append((name, "none", str(error)))
+            continue
+        sure = certificate(function, args.n, permutations=args.permutations) if tree.exact else None
+        verdict = "" if sure is None else f"free of order: {sure['free']}"
+        rows.append((name, tree.name, verdict))
+        print(", ".join(filter(None, (f"{name}: {tree.name}", verdict))), flush=True)
+        if pictures:
+            tree.draw(str(report.picture(name.replace(" ", "-").replace(".", "-"), name)))
+    report.table("orders", ("sum", "order", "certificate"), rows, "Orders")
+    print(report.close())
+    return 0
+
+
+def _warden(args: argparse.Namespace) -> int:
+    found = warden(count=args.count, seed=args.seed)
+    report = Report(args.out, "x + y + z in every order and grouping")
+    rows = [tuple(float(r[k]) for k in "xyz") + (r["steps"], r["repmath"]) for r in found["rows"]]
+    report.table(
+        "values", ("x", "y", "z", "values by steps", "values of the exact sum"), rows, "Different values of each sum"
+    )
+    report.text(
+        f"By steps {found['steps_share']:.1%} of the sums have more than one value, at most {found['steps_most']}; "
+        f"the exact sum has {found['repmath_most']}."
+    )
+    print(
+        f"steps: up to {found['steps_most']} values ({found['steps_share']:.1%} have several); repmath: {found['repmath_most']}"
+    )
+    print(report.close())
+    return 0
+
+
+def _function(script: str) -> Callable[..., Any]:
+    path, name = split_script(script)
+    module = runpy.run_path(path)
+    if name not in module:
+        raise ValueError(f"{path} has no function {name!r}")
+    return module[name]  # type: ignore[no-any-return]
+
+
+def _arms(args: argparse.Namespace) -> int:
+    results = run_arms(args.script, args.runs, args.arm or ARMS, out=args.out, seed=args.seed, progress=True)
+    table, report = compare(results), Report(args.out, "Trainings that differ in what should not matter")
+    rows = []
+    for arm, row in table.items():
+        a = row["accuracy"]
+        rows.append(
+            (
+                arm,
+                row["runs"],
+                row["digests"],
+                a["mean"],
+                a["range"],
+                a["stdev"],
+                row["churn"],
+                row["distance"],
+                row["distance_normalised"],
+            )
+        )
+    names = ("arm", "runs", "different results", "accuracy", "range", "stdev", "churn", "distance", "normalised")
+    report.table("arms", names, rows, "Arms")
+    classes = [(arm, c, s["mean"], s["range"], s["stdev"]) for arm, row in table.items() for c, s in row["class"].items()]
+    report.table("classes", ("arm", "class", "accuracy", "range", "stdev"), classes, "Accuracy of each class")
+    times = [(arm, row["seconds"]["mean"], row["seconds"]["range"]) for arm, row in table.items()]
+    report.table("seconds", ("arm", "mean", "range"), times, "Seconds of a run")
+    found = tests(results)
+    if found:
+        report.table(
+            "tests",
+            ("arms", "test", "p", "p after Holm"),
+            [(t["arms"], t["test"], t["p"], t["p_holm"]) for t in found],
+            "Tests",
+        )
+    (report.folder / "arms.json").write_text(as_json(table) + "\n", encoding="utf-8")
+    if _pictures():
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(figsize=(7, 4))
+        for at, (arm, runs) in enumerate(results.items()):
+            axes.scatter(
+                [at] * len(runs), [r.accuracy for r in runs], color="#1b6ca8" if "IMPL" not in arm else "#c2571a", alpha=0.6
+            )
+        axes.set_xticks(range(len(results)), list(results))
+        axes.set_ylabel("accuracy of each run")
+        figure.savefig(report.picture("arms", "Accuracy of each run"), dpi=120, bbox_inches="tight")
+        plt.close(figure)
+    for line in rows:
+        print(
+            f"{line[0]:10} {line[1]} runs, {line[2]} different results, accuracy {line[3]:.4f}, range {line[4]:.4f}, churn {line[6]:.4f}"
+        )
+    print(report.close())
+    return 0
+
+
+def _cost(args: argparse.Namespace) -> int:
+    found = cost(_function(args.script), repeats=args.runs)
+    report = Report(args.out, "What determinism costs")
+    report.table(
+        "cost",
+        ("mode", "seconds", "ratio"),
+        [(k, v["seconds"], v["ratio"]) for k, v in found.items()],
+        "Least time of a step",
+    )
+    for name, row in found.items():
+        print(f"{name:14} {row['seconds']:.4g} s, {row['ratio']:.3g} times PyTorch's")
+    print(report.close())
+    return 0
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def add(commands: Any) -> None:
+    """Adds `study` to the command line."""
+    study = commands.add_parser("study", help="studies of numerical variability: orders of sums, arms of trainings, costs")
+    kinds = study.add_subparsers(required=True, metavar="study")
+
+    found = kinds.add_parser("order", help="the order in which sums of NumPy, PyTorch and repmath are taken")
+    found.add_argument("--n", type=int, default=32, help="terms (default: 32)")
+    found.add_argument("--permutations", type=_count, default=1000, help="of the certificate (default: 1000)")
+    found.set_defaults(run=_guard(_order))
+
+    found = kinds.add_parser("warden", help="x + y + z in every order and grouping")
+    found.add_argument("--count", type=_count, default=1000, help="triples (default: 1000)")
+    found.add_argument("--seed", type=int, default=0)
+    found.set_defaults(run=_guard(_warden))
+
+    found = kinds.add_parser("arms", help="trainings in the arms CONTROL, ALGO, IMPL and ALGO+IMPL")
+    found.add_argument("script", metavar="FILE.py:FUNCTION", help="takes a seed; returns predictions, labels, weights")
+    found.add_argument("--runs", type=_count, default=16, help="of each arm (default: 16)")
+    found.add_argument("--arm", action="append", choices=ARMS, help="only this one (repeatable)")
+    found.add_argument("--seed", type=int, default=0)
+    found.set_defaults(run=_guard(_arms))
+
+    found = kinds.add_parser("cost", help="time of a step under PyTorch, its deterministic mode, and reproducible()")
+    found.add_argument("script", metavar="FILE.py:FUNCTION", help="a step, without arguments")
+    found.add_argument("--runs", type=_count, default=5, help="steps in each mode (default: 5)")
+    found.set_defaults(run=_guard(_cost))
+    for kind in kinds.choices.values():
+        kind.add_argument("--out", default="out", metavar="FOLDER", help="where the results go (default: out)")
+
+
+def _guard(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Says what is wrong with the arguments in one line; results that exist stay."""
+
+    def inside(args: argparse.Namespace) -> int:
+        try:
+            return run(args)
+        except (ValueError, RuntimeError, ImportError) as error:
+            print(f"repmath study: {error}", file=sys.stderr)
+            return 2
+
+    return inside

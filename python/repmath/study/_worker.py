@@ -1,0 +1,39 @@
+"""One run of a training, in its own process: FILE FUNCTION SEED REPRODUCIBLE RESULT."""
+
+import contextlib
+import pathlib
+import runpy
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+
+def main(path: str, name: str, seed: str, reproducible: str, result: str) -> None:
+    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))
+    module = runpy.run_path(path)
+    if name not in module:
+        raise SystemExit(f"{path} has no function {name!r}")
+    if reproducible == "1":
+        import repmath.torch
+
+        block: contextlib.AbstractContextManager[object] = repmath.torch.reproducible()
+    else:
+        block = contextlib.nullcontext()
+    start = time.perf_counter()
+    with block:
+        found = module[name](int(seed))
+    seconds = time.perf_counter() - start
+    missing = {"predictions", "labels", "weights"} - set(found)
+    if missing:
+        raise SystemExit(f"{name} returned no {min(missing)!r}")
+    arrays: dict[str, Any] = {k: np.asarray(v) for k, v in found.items() if v is not None}
+    file = pathlib.Path(result)
+    unfinished = file.with_name(f"{file.name}.part.npz")
+    np.savez(unfinished, seconds=np.float64(seconds), **arrays)
+    unfinished.replace(file)  # a file that is there is whole
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

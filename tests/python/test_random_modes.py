@@ -1,0 +1,279 @@
+"""repmath.rounding under the random modes: elementwise functions, sums and products against rationals and Philox; what does not change a
+bit, and controls that would."""
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import elementwise_library
+import exact_oracle
+import ml_dtypes
+import numpy as np
+import oracle
+import pytest
+import rounding_oracle
+
+import repmath
+from repmath import rounding
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+DTYPES = {"f16": np.dtype(np.float16), "bf16": BF16, "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+SEED, STREAM = 2**63 + 12345, 7 * 2**32 + 3
+
+
+def bits(array):
+    array = np.asarray(array)
+    return array.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[array.dtype.itemsize]).reshape(-1).tolist()
+
+
+def numbers(fmt, n, seed=1):
+    return np.random.default_rng(seed).uniform(-3, 3, n).astype(DTYPES[fmt])
+
+
+def test_words_are_those_of_the_generator():
+    want = rounding_oracle.words(SEED, STREAM, 0, 11)
+    assert rounding.words(11, SEED, STREAM).tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
+@pytest.mark.parametrize("fmt", list(DTYPES))
+@pytest.mark.parametrize("function", ["exp", "tanh", "sqrt", "add", "multiply", "divide", "fma", "gelu_backward"])
+def test_elementwise(function, fmt, mode):
+    arity = oracle.ARITY[function]
+    columns = [numbers(fmt, 41, k) for k in range(arity)]
+    columns[0][:3] = [0, 1, 2]
+    each = rounding_oracle.words(SEED, STREAM, 0, 41)
+    rows = list(zip(*[c.astype(np.float64).tolist() for c in columns], strict=True))
+    want = rounding_oracle.array_of(function, rows, fmt, mode, each).tolist()
+    with np.errstate(all="ignore"):
+        for threads in (1, 2):
+            repmath.set_num_threads(threads)
+            got = getattr(rounding, function)(*columns, mode, seed=SEED, stream=STREAM)
+            assert got.dtype == DTYPES[fmt] and bits(got) == want
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+def test_every_number_of_f16(mode):
+    """All 65,536 arguments: words of one stream, and the mean of several is nearer to the value than the number beside it."""
+    x = np.arange(65536, dtype=np.uint16).view(np.float16)
+    x = x[np.isfinite(x) & (np.abs(x) < 10) & (np.abs(x) > 2**-10)]
+    got = rounding.exp(x, mode, seed=3)
+    down, up = (rounding.exp(x.astype(np.float64), m).astype(np.float64) for m in ("down", "up"))
+    near = np.exp(x.astype(np.float64))  # only to see between which numbers of the format the value lies
+    low = np.where(
+        near.astype(np.float16) > near, np.nextafter(near.astype(np.float16), np.float16(0)), near.astype(np.float16)
+    )
+    high = np.nextafter(low, np.float16(np.inf))
+    assert (down <= up).all() and ((got == low) | (got == high)).all()
+    assert 0.48 < (got == high).mean() < 0.52
+
+
+def test_places_count_and_memory_does_not():
+    x = numbers("f32", 60).reshape(3, 4, 5)
+    want = rounding.exp(x, "stochastic", seed=5, stream=1)
+    for other in (np.asfortranarray(x), x[:, ::-1][:, ::-1], np.ascontiguousarray(x.transpose(2, 0, 1)).transpose(1, 2, 0)):
+        assert bits(rounding.exp(other, "stochastic", seed=5, stream=1)) == bits(want)
+    out = np.empty((5, 4, 3), np.float32).transpose(2, 1, 0)
+    assert rounding.exp(x, "stochastic", seed=5, stream=1, out=out) is out and bits(np.ascontiguousarray(out)) == bits(want)
+    row = numbers("f32", 5, 2)
+    both = rounding.add(x, row, "stochastic", seed=5)
+    assert bits(both) == bits(rounding.add(x, np.broadcast_to(row, x.shape).copy(), "stochastic", seed=5))
+    # Controls: words by memory order, and one stream for two arrays, give other bits.
+    assert bits(
+        np.ascontiguousarray(rounding.exp(x.transpose(2, 1, 0), "stochastic", seed=5, stream=1).transpose(2, 1, 0))
+    ) != bits(want)
+    assert (
+        bits(rounding.exp(x, "stochastic", seed=5, stream=2))
+        != bits(want)
+        != bits(rounding.exp(x, "stochastic", seed=6, stream=1))
+    )
+    x2 = x.copy()
+    assert bits(rounding.exp(x2, "stochastic", seed=5, stream=1, out=x2)) == bits(want) == bits(x2)
+    kept, where = np.full(x.shape, 9, np.float32), x > 0
+    rounding.exp(x, "stochastic", seed=5, stream=1, out=kept, where=where)
+    assert (kept[~where] == 9).all() and (kept[where] == want[where]).all()
+
+
+def exact_sum(terms, fmt, mode, word):
+    total = sum((Fraction(float(t)) for t in terms), Fraction(0))
+    return rounding_oracle.rounded(total, fmt, mode, word) if total else 0
+
+
+HARD = {
+    "cancelling": lambda rng, n: np.concatenate(
+        [v := rng.standard_normal(n // 2) * 2.0 ** rng.integers(-10, 10, n // 2), -v, [2.0**-20] * (n % 2)]
+    ),
+    "wide": lambda rng, n: rng.standard_normal(n) * 2.0 ** rng.integers(-14, 14, n),
+    "plain": lambda rng, n: rng.standard_normal(n),
+    "halves": lambda rng, n: rng.integers(-64, 64, n) / 2.0,
+}
+
+
+@pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
+@pytest.mark.parametrize("fmt", list(DTYPES))
+@pytest.mark.parametrize("kind", list(HARD))
+def test_sums(kind, fmt, mode):
+    rng = np.random.default_rng(11)
+    for n in (0, 1, 2, 7, 8, 9, 100):
+        x = np.stack([HARD[kind](rng, n)[:n] for _ in range(9)]).astype(DTYPES[fmt]) if n else np.zeros((9, 0), DTYPES[fmt])
+        each = rounding_oracle.words(SEED, STREAM, 0, 9)
+        want = [exact_sum(row.astype(np.float64), fmt, mode, int(w)) for row, w in zip(x, each, strict=True)]
+        for threads in (1, 2):
+            repmath.set_num_threads(threads)
+            for view in (x, np.asfortranarray(x), x[:, ::-1]):
+                assert bits(rounding.sum(view, mode, axis=1, seed=SEED, stream=STREAM)) == want
+
+
+@pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
+@pytest.mark.parametrize("fmt", list(DTYPES))
+def test_products(fmt, mode):
+    rng = np.random.default_rng(12)
+    for (m, k, n), kind in (
+        ((3, 5, 10), "plain"),
+        ((17, 300, 9), "wide"),
+        ((2, 40, 3), "cancelling"),
+        ((4, 0, 3), "plain"),
+        ((5, 6, 8), "halves"),
+    ):
+        a = HARD[kind](rng, m * k)[: m * k].reshape(m, k).astype(DTYPES[fmt])
+        b = HARD[kind](rng, n * k)[: n * k].reshape(k, n).astype(DTYPES[fmt])
+        bias = rng.standard_normal(n).astype(DTYPES[fmt])
+        each = rounding_oracle.words(SEED, STREAM, 0, m * n).reshape(m, n)
+        for add in (None, bias):
+            want = []
+            for i in range(m):
+                for j in range(n):
+                    total = sum(
+                        (Fraction(float(p)) * Fraction(float(q)) for p, q in zip(a[i], b[:, j], strict=True)), Fraction(0)
+                    )
+                    total += 0 if add is None else Fraction(float(add[j]))
+                    want.append(rounding_oracle.rounded(total, fmt, mode, int(each[i, j])) if total else 0)
+            for threads in (1, 2):
+                repmath.set_num_threads(threads)
+                for left, right in ((a, b), (np.asfortranarray(a), np.asfortranarray(b))):
+                    got = rounding.matmul(left, right, mode, bias=add, seed=SEED, stream=STREAM)
+                    assert got.shape == (m, n) and bits(got) == want
+
+
+def test_sums_and_products_of_special_terms():
+    inf, nan = np.inf, np.nan
+    with np.errstate(all="ignore"):
+        for mode in rounding.RANDOM_MODES:
+            got = rounding.sum(
+                np.array([[inf, 1], [-inf, inf], [nan, inf], [0.0, -0.0], [1.5, -1.5], [-inf, 2]]), mode, axis=1
+            )
+            assert [str(v) for v in got] == ["inf", "nan", "nan", "0.0", "0.0", "-inf"]
+            got = rounding.matmul(np.array([[inf, 0.0], [1e300, 1e300]]), np.array([[1.0, 0.0], [1.0, 1e300]]), mode)
+            assert [str(v) for v in got.reshape(-1)] == ["inf", "nan", str(got[1, 0]), "inf"] and np.isfinite(got[1, 0])
+    tiny = np.full((1, 3), 5e-324)
+    assert rounding.matmul(tiny, np.full((3, 1), 5e-324), "stochastic")[0, 0] in (0.0, 5e-324)
+    assert rounding.sum(tiny, "stochastic", axis=1)[0] == 3 * 5e-324
+
+
+def test_batches_vectors_and_axes():
+    rng = np.random.default_rng(13)
+    a, b = rng.standard_normal((2, 1, 3, 4)).astype("f4"), rng.standard_normal((5, 4, 6)).astype("f4")
+    got = rounding.matmul(a, b, "stochastic", seed=1)
+    assert got.shape == (2, 5, 3, 6)
+    each = rounding.words(got.size, 1).reshape(got.shape)
+    total = sum(Fraction(float(p)) * Fraction(float(q)) for p, q in zip(a[1, 0, 2], b[4, :, 5], strict=True))
+    assert bits(got[1, 4, 2, 5]) == [rounding_oracle.rounded(total, "f32", "stochastic", int(each[1, 4, 2, 5]))]
+    assert rounding.matmul(a[0, 0, 0], b[0], "stochastic").shape == (6,) and rounding.matmul(
+        a[0, 0], b[0, :, 0], "stochastic"
+    ).shape == (3,)
+    assert bits(rounding.dot(a[0, 0, 0], b[0, :, 0], "stochastic", seed=4)) == bits(
+        rounding.matmul(a[0, 0, 0], b[0, :, 0], "stochastic", seed=4)
+    )
+    for axis in (None, 0, 1, (0, 2), (1, 2), -1):
+        assert rounding.sum(b, "stochastic", axis=axis).shape == b.sum(axis=axis).shape
+    assert rounding.sum(b, "random", axis=(0, 2), keepdims=True).shape == (1, 4, 1)
+    assert rounding.sum(b, "random", dtype=np.float64).dtype == np.float64
+
+
+def test_chances_are_the_fractions():
+    """Of 2^16 elements with one value the share that goes away from zero is f, within five deviations; exact values never move."""
+    n = 1 << 16
+    for f in (0.5, 0.25, 1 / 3, 2.0**-8, 1 - 2.0**-8):
+        x = np.full((n, 2), 1.0, np.float64)
+        x[:, 1] = f * 2.0**-23
+        away = (rounding.sum(x, "stochastic", axis=1, dtype=np.float32, seed=9) > 1).mean()
+        assert abs(away - f) < 5 * np.sqrt(f * (1 - f) / n)
+    ones = rounding.sum(np.ones((n, 3), np.float32), "stochastic", axis=1)
+    assert (ones == 3).all()
+    w = rounding.words(n, 9).astype(np.float64) / 2**32 - 0.5
+    v = rounding.words(n, 10).astype(np.float64) / 2**32 - 0.5
+    for product in (w[1:] * w[:-1], w * v, w * rounding.words(n, 9, 1) / 2**32 - w / 2):
+        assert abs(product.mean()) < 5 / 12 / np.sqrt(product.size)
+
+
+def harmonic(mode, n, samples):
+    """1 + 1/2 + ... + 1/n in float32, each quotient and each sum rounded; samples are elements."""
+    total = np.zeros(samples, np.float32)
+    for i in range(1, n + 1):
+        term = rounding.divide(np.full(samples, 1, np.float32), np.float32(i), mode, seed=1, stream=2 * i)
+        total = rounding.add(total, term, mode, seed=1, stream=2 * i + 1)
+    return total.astype(np.float64)
+
+
+def test_the_mean_of_the_harmonic_sum():
+    """Stochastic rounding's mean holds the exact value within four deviations of the mean; that of random rounding is far from it."""
+    n, samples = 4000, 64
+    exact = float(sum(Fraction(1, i) for i in range(1, n + 1)))
+    for mode, holds in (("stochastic", True), ("random", False)):
+        got = harmonic(mode, n, samples)
+        apart = abs(got.mean() - exact) / (got.std(ddof=1) / np.sqrt(samples))
+        assert (apart < 4) == holds, (mode, apart)
+
+
+SCRIPT = """
+import numpy as np, repmath
+from repmath import rounding
+x = np.random.default_rng(0).standard_normal((40, 30)).astype("f4")
+parts = []
+for mode in rounding.RANDOM_MODES:
+    for f in ("exp", "gelu", "log1p", "sin"):
+        parts.append(getattr(rounding, f)(x * x, mode, seed=1, stream=2))
+    parts += [rounding.sum(x, mode, axis=1), rounding.matmul(x, x.T, mode, seed=3), rounding.sum(x.astype("f8"), mode, axis=0)]
+print(repmath.digest(*parts))
+"""
+
+
+def test_one_digest_for_instruction_sets_and_threads():
+    seen = set()
+    for isa in repmath._core.available_isas():
+        for threads in ("1", "2"):
+            environment = os.environ | {"REPMATH_ISA": isa, "REPMATH_NUM_THREADS": threads}
+            done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+            seen.add(done.stdout)
+    assert len(seen) == 1 and elementwise_library.ISAS and exact_oracle.UNIT
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "name"),
+    [
+        (lambda: rounding.exp(1.0, "sometimes"), ValueError, "mode"),
+        (lambda: rounding.exp(1.0, "stochastic", seed=-1), ValueError, "seed"),
+        (lambda: rounding.exp(1.0, "stochastic", seed=2**64), ValueError, "seed"),
+        (lambda: rounding.exp(1.0, "stochastic", stream=0.5), TypeError, "stream"),
+        (lambda: rounding.exp(1.0, "stochastic", seed=True), TypeError, "seed"),
+        (lambda: rounding.exp(1.0, "stochastic", casting="no"), TypeError, "casting"),
+        (lambda: rounding.exp(1.0, "down", seed=1), TypeError, "seed"),
+        (lambda: rounding.exp([1.0], "stochastic", where=[True]), ValueError, "where"),
+        (lambda: rounding.exp([1.0], "stochastic", out=np.empty(2)), ValueError, "out"),
+        (lambda: rounding.exp([1.0], "stochastic", out=np.empty(1, "f4")), TypeError, "out"),
+        (lambda: rounding.exp(1j, "stochastic"), TypeError, "exp"),
+        (lambda: rounding.erfinv(0.5, "stochastic"), ValueError, "erfinv"),
+        (lambda: rounding.sum([1.0], "down"), ValueError, "mode"),
+        (lambda: rounding.sum([1j], "random"), TypeError, "x"),
+        (lambda: rounding.sum([1.0], "random", dtype="i4"), TypeError, "dtype"),
+        (lambda: rounding.matmul([[1.0]], [[1.0], [2.0]], "random"), ValueError, "a and b"),
+        (lambda: rounding.matmul(1.0, [1.0], "random"), ValueError, "a and b"),
+        (lambda: rounding.dot([1.0], [1.0, 2.0], "random"), ValueError, "x and y"),
+        (lambda: rounding.words(-1), ValueError, "n"),
+        (lambda: rounding.words(1.5), TypeError, "n"),
+    ],
+)
+def test_errors_name_the_argument(call, error, name):
+    with pytest.raises(error, match=name):
+        call()

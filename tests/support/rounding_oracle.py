@@ -1,0 +1,81 @@
+"""Random rounding modes (specification section 1a) by rationals and Philox, sharing nothing with the library."""
+
+from fractions import Fraction
+
+import definitions
+import exact_oracle
+import gmpy2
+import numpy as np
+import oracle
+import random_oracle
+
+MODES = ("stochastic", "random", "up_down")
+DIGITS = 320  # binary digits of values that are not rational; thresholds have 86
+
+
+def split(value, fmt):
+    """Of |value| = (k + f) q > 0: k with its exponent as the bits of the format, which may be those of an infinity or beyond, and f."""
+    _, _, fraction, least, _, _ = exact_oracle.FORMATS[fmt]
+    n, d = abs(int(value.numerator)), int(value.denominator)
+    exponent = n.bit_length() - d.bit_length()
+    exponent -= (n << max(-exponent, 0)) < (d << max(exponent, 0))
+    quantum = max(exponent - fraction, least)
+    unit = d << max(quantum, 0)
+    k, rest = divmod(n << max(-quantum, 0), unit)
+    return ((quantum - least) << fraction) + k, Fraction(rest, unit)
+
+
+def rounded(value, fmt, mode, word):
+    """The bits of an exact value, a rational number other than 0, under a mode with this word."""
+    _, _, fraction, _, field, sign_shift = exact_oracle.FORMATS[fmt]
+    sign, infinity = (value < 0) << sign_shift, field << fraction
+    if mode == "up_down":
+        bits = exact_oracle.round_rational(abs(value), fmt)
+        return sign | (bits if bits in (0, infinity) else min(bits + (1 if word >> 31 else -1), infinity - 1))
+    k, f = split(value, fmt)
+    if mode == "stochastic":
+        away = f > Fraction(2 * word + 1, 2**33)
+    else:
+        away = f != 0 and word >> 31
+    return sign | min(k + away, infinity)
+
+
+def near_words(value, fmt):
+    """The words whose thresholds are next to f, on both sides."""
+    _, f = split(value, fmt)
+    at = (f * 2**33 - 1) // 2
+    return [int(min(max(at + i, 0), 2**32 - 1)) for i in (0, 1)]
+
+
+def words(seed, stream, first, n):
+    """Words of elements first, first + 1, ... of a stream."""
+    return random_oracle.words(seed, stream, 2**64 + first, n)
+
+
+def exact_value(function, row):
+    """The value of an elementwise function at numbers: a rational, to DIGITS digits where it is not one. None where it is not finite
+    or zero, or an argument is NaN. A function of MPFR rounds toward zero, and says whether it has cut anything off: a hair then stands
+    for that. Definitions say themselves what is nearer to a number than their precision shows."""
+    with gmpy2.context(definitions.wide(DIGITS), round=gmpy2.RoundToZero) as context:
+        context.clear_flags()
+        try:
+            value = definitions.value(function, *[gmpy2.mpfr(v, 53) for v in row])
+        except definitions.Exact as e:
+            value = e.value
+            context.clear_flags()
+        cut = bool(context.inexact) and function not in definitions.DEFINITIONS
+    if not gmpy2.is_finite(value) or value == 0 or gmpy2.get_exp(value) > 5000:
+        return None  # beyond all formats
+    if gmpy2.get_exp(value) < -20000:
+        return gmpy2.mpq(gmpy2.sign(value), 2**20000)
+    return gmpy2.mpq(value) * (1 + gmpy2.mpq(cut, 2 ** (2 * DIGITS)))
+
+
+def array_of(function, rows, fmt, mode, each):
+    """The bits of a function over rows of arguments, each with its word; what is not finite, or 0, is that of rounding to nearest."""
+    out = oracle.values(function, tuple(np.array(v) for v in zip(*rows, strict=True)), fmt)
+    for i, (row, word) in enumerate(zip(rows, each, strict=True)):
+        value = exact_value(function, row)
+        if value is not None:
+            out[i] = rounded(value, fmt, mode, int(word))
+    return out
