@@ -168,10 +168,10 @@ def settings(arm: str, runs: int, seed: int = 0) -> list[tuple[int, bool, dict[s
 
 
 def split_script(script: str) -> tuple[str, str]:
-    """ "FILE.py:FUNCTION" as its two parts."""
+    """ "FILE:FUNCTION" as its two parts."""
     path, colon, name = script.rpartition(":")
     if not colon or not name.isidentifier():
-        raise ValueError(f"script must be FILE.py:FUNCTION, not {script!r}")
+        raise ValueError(f"script must be FILE:FUNCTION, not {script!r}")
     if not pathlib.Path(path).is_file():
         raise ValueError(f"script {path!r} is no file")
     return path, name
@@ -191,7 +191,7 @@ def arms(
     Parameters
     ----------
     script : str
-        "FILE.py:FUNCTION". The function takes a seed, trains with PyTorch, and returns a dict of arrays: "predictions" and "labels" of a
+        "FILE:FUNCTION". The function takes a seed, trains with PyTorch, and returns a dict of arrays: "predictions" and "labels" of a
         test set, "weights" in one vector, and "groups" of the test set if there are any.
     runs : int
         Of each arm, at least 2.

@@ -199,14 +199,14 @@ def add(commands: Any) -> None:
     found.set_defaults(run=_guard(_warden))
 
     found = kinds.add_parser("arms", help="trainings in the arms CONTROL, ALGO, IMPL and ALGO+IMPL")
-    found.add_argument("script", metavar="FILE.py:FUNCTION", help="takes a seed; returns predictions, labels, weights")
+    found.add_argument("script", metavar="FILE:FUNCTION", help="takes a seed; returns predictions, labels, weights")
     found.add_argument("--runs", type=_count, default=16, help="of each arm (default: 16)")
     found.add_argument("--arm", action="append", choices=ARMS, help="only this one (repeatable)")
     found.add_argument("--seed", type=int, default=0)
     found.set_defaults(run=_guard(_arms))
 
     found = kinds.add_parser("cost", help="time of a step under PyTorch, its deterministic mode, and reproducible()")
-    found.add_argument("script", metavar="FILE.py:FUNCTION", help="a step, without arguments")
+    found.add_argument("script", metavar="FILE:FUNCTION", help="a step, without arguments")
     found.add_argument("--runs", type=_count, default=5, help="steps in each mode (default: 5)")
     found.set_defaults(run=_guard(_cost))
     for kind in kinds.choices.values():
