@@ -19,13 +19,21 @@ def cnn():
     return model, data, lambda model, x, y: F.cross_entropy(model(x), y, reduction="sum") / ITEMS
 
 
-def gpt2(checkpointing=False):
+def batch_norm():
+    """Its statistics and its dropout are those of the whole batch."""
+    layers = [nn.Conv2d(3, 6, 3, bias=False), nn.BatchNorm2d(6), nn.ReLU(), nn.Dropout(0.3), nn.Dropout2d(0.2), nn.Flatten()]
+    model = nn.Sequential(*layers, nn.Linear(6 * 36, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 5))
+    data = torch.randn(ITEMS, 3, 8, 8), torch.randint(0, 5, (ITEMS,))
+    return model, data, lambda model, x, y: F.cross_entropy(model(x), y, reduction="sum") / ITEMS
+
+
+def gpt2(checkpointing=False, dropout=0.0):
     """Its output layer has the weights of its embedding."""
     import transformers
 
     config = transformers.GPT2Config(
         vocab_size=64, n_positions=16, n_embd=16, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0,
-        resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
+        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
     )  # fmt: skip
     model = transformers.GPT2LMHeadModel(config)
     if checkpointing:
@@ -63,4 +71,6 @@ def positions():
     return model, data, lambda model, ids, y: F.mse_loss(model(ids), y, reduction="sum")
 
 
+# What depends on a sample's place in the whole batch, or on its other samples.
+GLOBAL_MODELS = {"batch norm": batch_norm, "dropout": lambda: gpt2(dropout=0.1)}
 MODELS = {"cnn": cnn, "gpt2": gpt2, "positions": positions}

@@ -5,7 +5,7 @@ import json
 import os
 
 import torch
-from batch_models import ITEMS, MODELS
+from batch_models import GLOBAL_MODELS, ITEMS, MODELS
 from torch.nn.parallel import DistributedDataParallel
 
 import repmath
@@ -27,12 +27,14 @@ def train(name, rank=0, size=1, way=None, hook=True, exact=True):
     """The digest of weights and the optimiser's state after some steps, in one process if `way` is None."""
     with repmath.torch.reproducible(gradients="exact" if exact else None):
         torch.manual_seed(0)
-        model, data, loss = MODELS[name]()
+        model, data, loss = (MODELS | GLOBAL_MODELS)[name]()
         first = sum(SHARES[size][:rank])
         share = [t[first : first + SHARES[size][rank]] for t in data]
         passes, outer = 1, model
         if way is not None:
             megabytes, views, passes = WAYS[way]
+            if name == "batch norm":
+                passes = 1
             outer = DistributedDataParallel(model, bucket_cap_mb=megabytes, gradient_as_bucket_view=views)
             if hook:
                 outer.register_comm_hook(rd.State(), rd.ddp_hook)
@@ -43,7 +45,11 @@ def train(name, rank=0, size=1, way=None, hook=True, exact=True):
             ends = [n * (i + 1) // passes for i in range(passes)]
             for i, end in enumerate(ends):
                 begin = ends[i - 1] if i else 0
-                with outer.no_sync() if way is not None and i + 1 < passes else contextlib.nullcontext():
+                with contextlib.ExitStack() as stack:
+                    if way is not None and i + 1 < passes:
+                        stack.enter_context(outer.no_sync())
+                    if way is not None and name in GLOBAL_MODELS:
+                        stack.enter_context(rd.global_batch(first + begin, end - begin, ITEMS))
                     loss(outer, *(t[begin:end] for t in share)).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
@@ -58,7 +64,9 @@ def main(rank, size, directory):
         found = {"isa": repmath.config()["isa"], "gpt2": train("gpt2", rank, size, "small views")}
         (directory / f"isas-{rank}.json").write_text(json.dumps(found))
         return
-    found = {name: {way: train(name, rank, size, way) for way in WAYS} for name in MODELS}
+    found = {
+        name: {way: train(name, rank, size, way) for way in WAYS} for name in (MODELS | GLOBAL_MODELS if size > 1 else MODELS)
+    }
     found["plain"] = train("cnn", rank, size, "one bucket", hook=False, exact=False)
     try:
         train("cnn", rank, size, "one bucket", hook=False)

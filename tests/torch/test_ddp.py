@@ -1,5 +1,6 @@
 """PyTorch's DistributedDataParallel with rd.ddp_hook: the digest of one process, on any number of ranks."""
 
+import contextlib
 import json
 
 import pytest
@@ -8,10 +9,12 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
 
 import ranks  # noqa: E402
-from batch_models import MODELS  # noqa: E402
+from batch_models import GLOBAL_MODELS, ITEMS, MODELS  # noqa: E402
 from rank_training import WAYS, train  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
 
 import repmath  # noqa: E402
+import repmath.torch  # noqa: E402
 import repmath.torch.distributed as rd  # noqa: E402
 from repmath.torch._exact.exchange import owners  # noqa: E402
 
@@ -32,6 +35,59 @@ def test_any_number_of_ranks_has_the_digest_of_one_process(found, name):
     expected = train(name)
     for (size, rank), mine in found.items():
         assert mine[name] == dict.fromkeys(WAYS, expected), (size, rank)
+
+
+@pytest.mark.parametrize("name", GLOBAL_MODELS)
+def test_draws_and_batch_norms_are_those_of_the_whole_batch(found, name):
+    expected = train(name)
+    for (size, rank), mine in found.items():
+        if size > 1:
+            assert mine[name] == dict.fromkeys(WAYS, expected), (size, rank)
+
+
+def test_passes_of_a_step_draw_from_one_state():
+    def numbers(passes, seed=3):
+        torch.manual_seed(seed)
+        made = []
+        for first, count in passes:
+            with rd.global_batch(first, count, 6):
+                x = torch.ones(count, 5)
+                made.append((F.dropout(x, 0.5), torch.rand_like(x), torch.randn_like(x)))
+        torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1).step()
+        return [torch.cat(parts) for parts in zip(*made, strict=True)], torch.rand(1)
+
+    with repmath.torch.reproducible():
+        whole, after = numbers([(0, 6)])
+        parts, later = numbers([(0, 1), (1, 3), (4, 2)])
+        assert all(map(torch.equal, whole, parts)) and torch.equal(after, later)
+        assert not torch.equal(numbers([(0, 6)], 4)[0][1], whole[1])
+        torch.manual_seed(3)
+        assert torch.equal(F.dropout(torch.ones(6, 5), 0.5), whole[0])  # as without
+
+
+def test_what_global_batch_refuses():
+    with pytest.raises(ValueError, match="are not among"):
+        rd.global_batch(3, 4, 6)
+    with repmath.torch.reproducible():
+        for call, text in (
+            (lambda: F.dropout(torch.ones(3, 2), 0.5), "first axis is not the batch"),
+            (lambda: torch.randn(2), "it draws numbers"),
+            (lambda: F.batch_norm(torch.ones(2, 3), None, None, training=True), "not the whole batch"),
+        ):
+            with rd.global_batch(2, 2, 6), pytest.raises(repmath.torch.UncoveredOperatorError, match=text):
+                call()
+
+
+def test_a_batch_norm_without_gradients_that_are_exact():
+    with repmath.torch.reproducible():
+        found = []
+        for inside in (False, True):
+            torch.manual_seed(0)
+            model, (x, y), loss = GLOBAL_MODELS["batch norm"]()
+            with rd.global_batch(0, ITEMS, ITEMS) if inside else contextlib.nullcontext():
+                loss(model, x, y).backward()
+            found.append(rd.digest(model, [p.grad for p in model.parameters()]))
+    assert found[0] == found[1]
 
 
 def test_ranks_with_other_instruction_sets(tmp_path):

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from ._digest import digest
+from ._exact.batch import GlobalBatch
 from ._exact.engine import of_block
 
 
@@ -66,4 +67,42 @@ def ddp_hook(state: State, bucket: torch.distributed.GradBucket) -> torch.future
     return future
 
 
-__all__ = ["State", "ddp_hook", "digest"]
+def global_batch(first: int, count: int, total: int, group: Any = None) -> GlobalBatch:
+    """Say which samples of the whole batch a pass has: ``with rd.global_batch(first, count, total): ...``.
+
+    Inside, forward and backward, dropout and other draws are those of the samples' places in
+    the whole batch, and the set of a batch norm in training is the whole batch, of all ranks.
+    Every pass of a step, on every rank, draws from the state that PyTorch's generator had at the
+    first pass of the step; a step ends with that of an optimiser.
+
+    Parameters
+    ----------
+    first : int
+        The place of the pass's first sample.
+    count : int
+        How many samples the pass has. The first axis of all that is drawn must be that of the samples.
+    total : int
+        How many samples the whole batch has.
+    group : ProcessGroup, optional
+        The ranks that share the batch; all by default, this process alone where there is no group.
+
+    Returns
+    -------
+    context manager
+        To be entered inside of a block of `reproducible`.
+
+    Raises
+    ------
+    ValueError
+        The samples are not among those of the batch.
+    UncoveredOperatorError
+        Inside, for a draw that is of no sample, and for a batch norm if the passes of all ranks are not the whole batch.
+    """
+    if not 0 <= first <= first + count <= total:
+        raise ValueError(f"samples {first} to {first + count} are not among {total}")
+    if group is None and torch.distributed.is_available() and torch.distributed.is_initialized():
+        group = torch.distributed.group.WORLD
+    return GlobalBatch(first, count, total, group)
+
+
+__all__ = ["State", "ddp_hook", "digest", "global_batch"]

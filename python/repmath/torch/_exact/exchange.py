@@ -36,6 +36,13 @@ def _exchanged(group: Any, parts: Sequence[bytes]) -> list[bytes]:
     return made
 
 
+def gathered_arrays(group: Any, place: int, a: np.ndarray[Any, Any]) -> list[tuple[int, np.ndarray[Any, Any]]]:
+    """The arrays of all ranks, with their places."""
+    agree(group, (9, a.ndim, *a.shape[1:3]))
+    data = pickle.dumps((place, np.ascontiguousarray(a)), protocol=5)
+    return [pickle.loads(part) for part in _exchanged(group, [data] * group.size())]
+
+
 def reduced(group: Any, leaves: Sequence[torch.Tensor], uses: Sequence[Sequence[Use]]) -> list[torch.Tensor]:
     """The gradients of leaves of all ranks: RN of one exact sum of all uses on all of them."""
     size, rank = group.size(), group.rank()

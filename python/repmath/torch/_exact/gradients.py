@@ -15,8 +15,10 @@ from typing import Any
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
+from .._aten.collectives import REDUCTIONS
 from .._aten.common import Uncovered
 from .._aten.guards import tensors_in
+from .._dispatch_key import is_view
 from . import graph
 from .exchange import reduced
 from .records import Convolved, Normed, Operand, Product, Record, Scattered, Terms, Use, layout_of, settle
@@ -178,7 +180,7 @@ class Gradients:
         if node is None or self.busy or not self.depth or torch.is_grad_enabled():
             return NotImplemented
         self.dispatch = dispatch
-        if func.namespace in ("c10d", "_c10d_functional") and func not in _SENT:
+        if func._schema.name in REDUCTIONS:
             raise Uncovered("a reduction over ranks while exact gradients are deferred; use repmath.torch.distributed")
         if self.deferred:
             known = [self.deferred.get(_storage(t)) for t in tensors_in((*args, *kwargs.values())) if _has_storage(t)]
@@ -210,7 +212,7 @@ class Gradients:
 
     def _mapped(self, func: Any, args: Any, kwargs: Any) -> Any:
         """An operator that reads deferred sums."""
-        if func in _UNREAD:
+        if func in _UNREAD or is_view(func):
             return NotImplemented
         if func in (_aten.add.Tensor, _aten.add_.Tensor):
             x, y = args
@@ -240,10 +242,9 @@ class Gradients:
         raise Uncovered("it follows a sum over the batch, which exact gradients defer")
 
 
-# Operators that read no elements, and make others.
+# Operators that read no elements.
 _UNREAD = frozenset((_aten.zeros_like.default, _aten.new_zeros.default, _aten.empty_like.default, _aten.new_empty.default,
-                     _aten.new_empty_strided.default, _aten.is_same_size.default))  # fmt: skip
-_SENT: frozenset[Any] = frozenset()
+                     _aten.new_empty_strided.default, _aten.is_same_size.default, _aten._unsafe_view.default))  # fmt: skip
 
 
 def _has_storage(t: torch.Tensor) -> bool:

@@ -185,6 +185,8 @@ def settle(uses: Sequence[Use], shape: Sequence[int], dtype: torch.dtype) -> tor
     """The exact sum of all of them, rounded once."""
     if dtype not in FORMATS:
         raise Uncovered(f"gradients of {dtype}")
+    if not uses:
+        return torch.zeros(tuple(shape), dtype=dtype)
     with np.errstate(all="ignore"):
         return _settle(uses, shape, dtype)
 
