@@ -153,6 +153,9 @@ class Call:
 
 class Passed(Call): ...
 
+class Filled(Call):
+    def __init__(self, overload: Any, counts: bool = False) -> None: ...
+
 class Elementwise(Call):
     def __init__(
         self,

@@ -4,7 +4,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+import torch.nn.functional as F  # noqa: E402
 from prepared_calls import FORMATS, all_bits, check_alike, checked, gaps, table_alone, tensor, turned  # noqa: E402
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
@@ -201,6 +204,14 @@ def attentions(dtype):
                 yield True, backward, (g, a, k, v, g, g[..., 0], 0.0, False), options
         yield True, forward, (a, k, v, 0.0, True)
         yield True, backward, (turned(g), a, k, v, g, g[..., 0], 0.0, True)
+        for mask in (None, added, allowed):  # heads of queries that share one of keys
+            options = {"attn_mask": mask} if mask is not None else {}
+            yield True, forward, (a, k[:, 1:2], v[:, :1]), options
+            yield True, backward, (g, a, k[:, 1:2], v[:, :1], g, g[..., 0], 0.0, False), options
+        yield True, forward, (a, k[:, :1], v[:, :1], 0.0, True)
+        yield True, backward, (g, a, k[:, :1], v[:, :1], g, g[..., 0], 0.0, True)
+        yield False, forward, (a, k[:, :2], v[:, :2])
+        yield False, forward, (a, k, v[:, :1])
         yield False, forward, (a, k, v, 0.5)
         yield False, forward, (a, k, v, 0.0, True), {"attn_mask": allowed}
         yield False, forward, (a, k, v), {"attn_mask": added.double() if dtype is not torch.float64 else added.float()}
@@ -369,6 +380,85 @@ def test_linear(dtype):
     assert _core.Linear()(x, b, r) is NotImplemented and _core.Linear()(x, b.t(), r[:4]) is NotImplemented
 
 
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_linear_without_gradients(dtype):
+    """Which goes to its product at once: the bits, shape and kind of tensor that PyTorch's composition has."""
+    r = tensor(dtype, 5, seed=3)
+    for x in (
+        tensor(dtype, 4, 6),
+        tensor(dtype, 3, 4, 6),
+        gaps(tensor(dtype, 3, 2, 6)),
+        turned(tensor(dtype, 4, 6)),
+        tensor(dtype, 6),
+    ):
+        for w in (tensor(dtype, 5, 6, seed=2), torch.nn.Parameter(gaps(tensor(dtype, 5, 6, seed=2)))):
+            for bias in (None, r):
+                with rt.reproducible():
+                    want = F.linear(x, w, bias).detach()
+                    with torch.no_grad():
+                        got = F.linear(x, w, bias)
+                    with torch.inference_mode():
+                        other = F.linear(x, w, bias)
+                assert all_bits(got) == all_bits(want) == all_bits(other.clone())
+                assert not got.requires_grad and other.is_inference() and not got.is_inference()
+
+
+def test_what_a_linear_map_alone_leaves_to_pytorch():
+    x, w = tensor(torch.float32, 4, 6), tensor(torch.float32, 5, 6, seed=2)
+    seen = []
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    with rt.reproducible(), torch.no_grad():
+        want = F.linear(x, w)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert F.linear(x, w).dtype is torch.bfloat16
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+            tangent = torch.autograd.forward_ad.unpack_dual(F.linear(dual, w)).tangent
+        assert all_bits(tangent) == all_bits(F.linear(torch.ones_like(x), w))
+        assert all_bits(torch.vmap(lambda row: F.linear(row[None], w)[0])(x)) == all_bits(want)
+        with Names():
+            F.linear(x, w)
+        assert aten.mm.default in seen
+        with pytest.raises(RuntimeError):
+            F.linear(x, w[:, :5])
+        with FakeTensorMode() as fake:
+            assert F.linear(fake.from_tensor(x), fake.from_tensor(w)).shape == (4, 5)
+
+
+def test_numbers_that_every_format_holds():
+    """full, scalar_tensor and arange of them are PyTorch's own; other numbers are rounded by the table's function."""
+    made = [
+        lambda v, t: torch.full((2, 3), v, dtype=t),
+        lambda v, t: torch.scalar_tensor(v, dtype=t),
+        lambda v, t: torch.arange(v, dtype=t) if type(v) is int else v,
+        lambda v, t: torch.arange(-3, v, 2, dtype=t) if type(v) is int and v > 0 else v,
+    ]
+    for make in made:
+        for v in (True, 3, -256, 1, 0.0, -0.0, 1.0, float("inf"), -float("inf"), 0.5):
+            for t in (None, torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.bool):
+                try:
+                    want = make(v, t)
+                except RuntimeError:
+                    continue
+                with rt.reproducible():
+                    got = make(v, t)
+                assert (
+                    type(want) is float
+                    or type(want) is bool
+                    or type(want) is int
+                    or (got.dtype is want.dtype and torch.equal(got, want))
+                ), (v, t)
+    with rt.reproducible():
+        assert torch.full((1,), 0.1, dtype=torch.bfloat16).item() == 0.10009765625
+        with FakeTensorMode():
+            assert type(torch.full((2,), 1.0)) is type(torch.arange(3)) is FakeTensor
+
+
 def test_what_is_declined():
     """Arguments that the operators refuse, some of which PyTorch reads beyond their end."""
     x, w, stat, mask = tensor(torch.float32, 2, 3, 4, 4), torch.ones(3), torch.ones(3), [True] * 3
@@ -404,7 +494,8 @@ def test_what_is_declined():
         (False, group, x, x, group_mean, group_rstd, None, 2, 3, 16, 2, mask),
         (False, group, x, x, group_mean, group_rstd, None, 2, 3, 15, 3, mask),
         (True, attention, q, q, q),
-        (False, attention, q, q[:, :1], q[:, :1]),
+        (True, attention, q, q[:, :1], q[:, :1]),
+        (False, attention, q, q[:, :1], q),
         (False, attention, q, q[..., :3], q),
         (False, attention, q, q, q[:, :, :3]),
         (False, attention, q[0], q[0], q[0]),

@@ -92,7 +92,7 @@ def prepare_attention(torch):
 
 cdef struct Heads:
     Operand q, k, v
-    int64_t count, length, keys, width, depth  # matrices; queries, keys, their width and that of values
+    int64_t count, rows, length, keys, width, depth  # matrices and their rows; queries, keys, their width and that of values
     double scale
 
 
@@ -136,13 +136,16 @@ cdef class Attention(Call):
         held = _read(args[at], &h.q), _read(args[at + 1], &h.k), _read(args[at + 2], &h.v)
         if held[0] is None or held[1] is None or held[2] is None or h.q.ndim != 4 or h.k.ndim != 4 or h.v.ndim != 4:
             return None
+        if h.q.shape[0] != h.k.shape[0] or h.q.shape[1] % h.k.shape[1] != 0:
+            return None
         for d in range(2):
-            if h.q.shape[d] != h.k.shape[d] or h.q.shape[d] != h.v.shape[d]:
+            if h.k.shape[d] != h.v.shape[d]:
                 return None
-        h.count, h.length, h.keys, h.width, h.depth = h.q.shape[0] * h.q.shape[1], h.q.shape[2], h.k.shape[2], h.q.shape[3], h.v.shape[3]
+        h.count, h.length, h.keys, h.width, h.depth = h.k.shape[0] * h.k.shape[1], h.q.shape[2], h.k.shape[2], h.q.shape[3], h.v.shape[3]
+        h.rows = h.length * (h.q.shape[1] // h.k.shape[1])  # heads that share keys lie side by side
         if h.k.shape[3] != h.width or h.v.shape[2] != h.keys or h.q.format != h.k.format or h.q.format != h.v.format:
             return None
-        if h.count * h.length * h.keys > SMALL:
+        if h.count * h.rows * h.keys > SMALL:
             return None
         masked[0] = 1 if causal[0] else 0
         if mask_of is not None:
@@ -179,7 +182,7 @@ cdef class Attention(Call):
             return NotImplemented
         for d in range(4):
             shape[d] = h.q.shape[d]
-        shape[3], terms = h.depth, h.count * h.length * h.keys
+        shape[3], terms = h.depth, h.count * h.rows * h.keys
         if self.gradient:
             held_g = _read(args[0], &g)
             if held_g is None or g.format != h.q.format or g.ndim != 4:
@@ -197,7 +200,7 @@ cdef class Attention(Call):
             with nogil:
                 status = _weights_of(&h, masked, causal, memory.data)
                 if status == 0:
-                    status = _stacked(&h, False, False, 1.0, h.length, h.depth, h.keys, memory.data + 8 * terms, h.v.data, False, out.data)
+                    status = _stacked(&h, False, False, 1.0, h.rows, h.depth, h.keys, memory.data + 8 * terms, h.v.data, False, out.data)
             _raise(status)
             return made, args[0].new_empty(0)
         gradients = _new(args[1], h.q.shape, 4, &dq), _new(args[2], h.k.shape, 4, &dk), _new(args[3], h.v.shape, 4, &dv)
@@ -228,7 +231,7 @@ cdef rm_status _weights_of(const Heads *h, int masked, bint causal, char *memory
     """Computes the scores, added to a mask of numbers if there is one, and behind them their softmax, which a mask of booleans may precede."""
     cdef int f = h.q.format
     cdef ptrdiff_t size = _SIZES[f]
-    cdef int64_t terms = h.count * h.length * h.keys, i
+    cdef int64_t terms = h.count * h.rows * h.keys, i
     cdef char *weights = memory + 8 * terms
     cdef uint64_t zero = 0, infinite
     cdef rm_status status
@@ -242,7 +245,7 @@ cdef rm_status _weights_of(const Heads *h, int masked, bint causal, char *memory
                 memcpy(memory + i * size, &zero, size)
             else:
                 memcpy(memory + i * size, &infinite, size)
-    status = _stacked(h, False, True, h.scale, h.length, h.keys, h.width, h.q.data, h.k.data, masked != 0, memory)
+    status = _stacked(h, False, True, h.scale, h.rows, h.keys, h.width, h.q.data, h.k.data, masked != 0, memory)
     if status == 0:
         status = rm_softmax(f, terms // h.keys, h.keys, memory, h.keys * size, size, weights, h.keys * size, size)
     for i in range(terms // h.keys if masked and not causal else 0):
@@ -254,16 +257,16 @@ cdef rm_status _weights_of(const Heads *h, int masked, bint causal, char *memory
 cdef rm_status _slopes(const Heads *h, const char *g, const char *weights, char *memory, char *dq, char *dk, char *dv) noexcept nogil:
     """The gradients with respect to queries, keys and values."""
     cdef ptrdiff_t size = _SIZES[h.q.format]
-    cdef int64_t terms = h.count * h.length * h.keys
+    cdef int64_t terms = h.count * h.rows * h.keys
     cdef char *slopes = memory + 8 * terms
-    cdef rm_status status = _stacked(h, False, True, 1.0, h.length, h.keys, h.depth, g, h.v.data, False, memory)
+    cdef rm_status status = _stacked(h, False, True, 1.0, h.rows, h.keys, h.depth, g, h.v.data, False, memory)
     if status == 0:
         status = rm_softmax_backward(h.q.format, terms // h.keys, h.keys, memory, h.keys * size, size, weights, h.keys * size, size, slopes,
                                      h.keys * size, size)
     if status == 0:
-        status = _stacked(h, True, False, 1.0, h.keys, h.depth, h.length, weights, g, False, dv)
+        status = _stacked(h, True, False, 1.0, h.keys, h.depth, h.rows, weights, g, False, dv)
     if status == 0:
-        status = _stacked(h, False, False, h.scale, h.length, h.width, h.keys, slopes, h.k.data, False, dq)
+        status = _stacked(h, False, False, h.scale, h.rows, h.width, h.keys, slopes, h.k.data, False, dq)
     if status == 0:
-        status = _stacked(h, True, False, h.scale, h.keys, h.width, h.length, slopes, h.q.data, False, dk)
+        status = _stacked(h, True, False, h.scale, h.keys, h.width, h.rows, slopes, h.q.data, False, dk)
     return status

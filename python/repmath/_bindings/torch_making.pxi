@@ -203,3 +203,34 @@ cdef void _put_one(char *to, int format, int64_t i, bint one) noexcept nogil:
         (<float *>to)[i] = 1 if one else 0
     else:
         (<uint16_t *>to)[i] = (0x3C00 if format == RM_FORMAT_F16 else 0x3F80) if one else 0
+
+
+cdef class Filled(Call):
+    """PyTorch's own operator that makes a tensor of numbers, where every format that it may have holds these: booleans, integers of 8 bits, 0, 1 and
+    infinities; or, for `counts`, a range of integers."""
+
+    cdef object overload
+    cdef bint counts
+
+    def __init__(self, overload, bint counts=False):
+        self.overload, self.counts = overload, counts
+
+    cdef object run(self, tuple args, dict kwargs):
+        known = {"dtype": None}
+        if not _plain_options(kwargs, known) or _pretended() is not None or _compiling() is not None:
+            return NotImplemented
+        dtype = known["dtype"]
+        if dtype is not None and dtype is not _int64 and dtype is not _bool and (self.counts or dtype not in _formats):
+            return NotImplemented
+        for v in args:
+            if type(v) is list or type(v) is tuple:
+                continue
+            if self.counts:
+                if type(v) is not int or dtype is _bool:
+                    return NotImplemented
+            elif type(v) is float:
+                if v != 0 and v != 1 and not isinf(v):
+                    return NotImplemented
+            elif type(v) is not bool and (type(v) is not int or not -256 <= v <= 256):
+                return NotImplemented
+        return self.overload(*args, **kwargs) if kwargs else self.overload(*args)

@@ -222,11 +222,67 @@ def prepare_linear(overload, exclude, key):
     _linear_overload, _wholes_by, _whole_key = overload, exclude, key
 
 
+# What says that PyTorch would do nothing with a linear map but compose it: its questions, and the key sets of plain tensors.
+cdef object _grad_enabled = None, _autocasts = None, _modes = None, _traced = None, _keys_of = None, _is_included = None, _is_excluded = None
+cdef object _duals = None, _mm = None, _addmm = None
+cdef frozenset _plain_keys = frozenset()
+
+
+def prepare_linear_alone(torch):
+    """Sets what a linear map without gradients asks PyTorch."""
+    global _grad_enabled, _autocasts, _modes, _traced, _keys_of, _is_included, _is_excluded, _duals, _mm, _addmm, _plain_keys
+    _grad_enabled, _autocasts, _modes = torch.is_grad_enabled, torch.is_autocast_enabled, torch._C._len_torch_dispatch_stack
+    _traced, _keys_of, _duals = torch._C._get_tracing_state, torch._C._dispatch_keys, torch.autograd.forward_ad
+    _is_included, _is_excluded = torch._C._dispatch_tls_is_dispatch_key_included, torch._C._dispatch_tls_is_dispatch_key_excluded
+    _mm, _addmm = torch.ops.aten.mm.default, torch.ops.aten.addmm.default
+    with torch.inference_mode():
+        without = torch.empty(0)
+    _plain_keys = frozenset(_keys_of(t).raw_repr() for t in (torch.empty(0), torch.nn.Parameter(torch.empty(0)), without))
+
+
+cdef bint _is_plain(t) except -1:
+    return (type(t) is _tensor_class or type(t) is _parameter_class) and _keys_of(t).raw_repr() in _plain_keys
+
+
+cdef object _linear_alone(input, weight, bias):
+    """A linear map of plain tensors for which nothing but its product is to be done: without gradients, autocast or other modes. It is what
+    PyTorch's composition comes to, without its dispatcher. NotImplemented for any other."""
+    cdef Dispatch mode
+    cdef Call call
+    cdef int ndim
+    if _grad_enabled() or not _is_plain(input) or not _is_plain(weight) or (bias is not None and not _is_plain(bias)):
+        return NotImplemented
+    if _autocasts("cpu") or _modes() != 0 or _traced() is not None or _compiling() is not None or _duals._current_level >= 0:
+        return NotImplemented
+    if not _is_included(_key) or _is_excluded(_key):
+        return NotImplemented
+    entered = _entered()
+    if not entered:
+        return NotImplemented
+    mode = <Dispatch?>entered[-1].home.dispatch
+    if mode.thread != PyThread_get_thread_ident() or not mode._enters((input, weight) if bias is None else (input, weight, bias)):
+        return NotImplemented
+    ndim = input.ndim
+    if ndim < 2 or weight.ndim != 2 or (bias is not None and bias.ndim != 1) or input.shape[ndim - 1] != weight.shape[1]:
+        return NotImplemented
+    call = _calls.get(id(_mm if bias is None else _addmm))
+    if call is None or not call.quiet:
+        return NotImplemented
+    rows = input if ndim == 2 else input.reshape(-1, weight.shape[1])
+    made = _prepared(call, (rows, weight.t()) if bias is None else (bias, rows, weight.t()), {})
+    if made is NotImplemented or ndim == 2:
+        return made
+    return made.view(*input.shape[:ndim - 1], weight.shape[0])
+
+
 def linear(input, weight, bias=None):
     """A linear map as PyTorch composes it, but with the bias inside the one rounding. PyTorch would add it afterwards to inputs of more than
     three axes, and to those of three that are not contiguous."""
     cdef int ndim = input.ndim
     cdef bint flat = bias is None or ndim < 3 or input.is_nested
+    alone = _linear_alone(input, weight, bias)
+    if alone is not NotImplemented:
+        return alone
     if not flat:
         entered = _entered()
         flat = not entered or not entered[-1].alive

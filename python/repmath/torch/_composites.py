@@ -175,6 +175,7 @@ def _called(name: str) -> _Whole:
 
 
 _core.prepare_linear(torch._C._nn.linear, torch._C._dispatch_tls_set_dispatch_key_excluded, _dispatch_key.WHOLE_KEY)
+_core.prepare_linear_alone(torch)
 _dispatch_key.register_wholes({"linear": _core.linear} | {name: _called(name) for name in WHOLES})
 
 

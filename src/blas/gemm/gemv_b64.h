@@ -73,55 +73,79 @@ RM_FN void rm_gemv_columns_adjacent(const rm_layout_b64 *w, const rm_matmul_prob
   }
 }
 
-/* Returns the sum of the lanes, by halves: in each step the upper ones come down, and zeros behind them. */
-RM_FN double rm_gemv_join(vf64 v) {
-  double l[2 * RM_LANES] = {0};
-  for (int half = RM_LANES / 2; half; half /= 2) {
-    vf64_store(l, v);
-    v = vf64_add(v, vf64_load(l + half));
+/* Stores the sums of the lanes of two vectors for each column, by halves: in each step the upper ones come down. */
+RM_FN void rm_gemv_join(const vf64 *v, double *sums) {
+  for (int g = 0; g < 2 * RM_GEMV_COLUMNS; g += RM_LANES) {
+    vf64 t[RM_LANES];
+    RM_UNROLL for (int i = 0; i < RM_LANES; i++) t[i] = v[g + i];
+    vf64_transpose(t);
+    RM_UNROLL for (int half = RM_LANES / 2; half; half /= 2) RM_UNROLL for (int i = 0; i < half; i++) t[i] =
+        vf64_add(t[i], t[i + half]);
+    vf64_store(sums + g, t[0]);
   }
-  vf64_store(l, v);
-  return l[0];
 }
+typedef char rm_gemv_lanes_divide_columns[2 * RM_GEMV_COLUMNS % RM_LANES == 0 ? 1 : -1];
 
 /* The length of a lane's chain. The control of proofs/depth sets another length, which the bound does not count. */
 #ifndef RM_CFG_GEMV_CHAIN
 #define RM_CFG_GEMV_CHAIN RM_KC
 #endif
 
-/* Sums the products of a and RM_GEMV_COLUMNS columns of B at src, and the squares of each; a's sum of squares is the last
- * one. */
-RM_FN void rm_gemv_dots(const char *a, const char *const *src, int64_t k, const int fmt, double *product, double *square) {
+/* Sums the products of a and RM_GEMV_COLUMNS columns of B at src, and behind them the squares of each. */
+RM_FN void rm_gemv_dots(const char *a, const char *const *src, int64_t k, const int fmt, double *sums) {
   enum { N = RM_GEMV_COLUMNS, CHAIN = RM_LANES * (RM_CFG_GEMV_CHAIN) };
   const int size = rm_size_of(fmt);
-  vf64 total[N], squares[N + 1];
-  RM_UNROLL for (int c = 0; c < N; c++) total[c] = squares[c] = vf64_set1(0.0);
-  squares[N] = vf64_set1(0.0);
+  vf64 total[2 * N];
+  RM_UNROLL for (int c = 0; c < 2 * N; c++) total[c] = vf64_set1(0.0);
   for (int64_t k0 = 0; k0 < k; k0 += CHAIN) {
     const int64_t end = k - k0 < CHAIN ? k : k0 + CHAIN;
-    vf64 sum[N], norm[N + 1];
-    RM_UNROLL for (int c = 0; c < N; c++) sum[c] = norm[c] = vf64_set1(0.0);
-    norm[N] = vf64_set1(0.0);
-    for (int64_t i = k0; i < end; i += RM_LANES) {
-      double left[N + 1][RM_LANES] = {{0}}; /* the last elements, filled up with zeros */
-      const int all = i + RM_LANES <= k;
-      for (int l = 0; !all && l < (int)(k - i); l++) {
+    vf64 sum[2 * N];
+    RM_UNROLL for (int c = 0; c < 2 * N; c++) sum[c] = vf64_set1(0.0);
+    int64_t i = k0;
+    for (; i + RM_LANES <= end; i += RM_LANES) {
+      const vf64 x = rm_load_elements(a + i * size, fmt);
+      RM_UNROLL for (int c = 0; c < N; c++) {
+        const vf64 y = rm_load_elements(src[c] + i * size, fmt);
+        sum[c] = vf64_mad(x, y, sum[c]);
+        sum[N + c] = vf64_mad(y, y, sum[N + c]);
+      }
+    }
+    if (RM_UNLIKELY(i < end)) { /* the last elements, filled up with zeros */
+      double left[N + 1][RM_LANES] = {{0}};
+      for (int l = 0; l < (int)(k - i); l++) {
         left[N][l] = rm_read_element(a + (i + l) * size, fmt);
         for (int c = 0; c < N; c++) left[c][l] = rm_read_element(src[c] + (i + l) * size, fmt);
       }
-      const vf64 x = all ? rm_load_elements(a + i * size, fmt) : vf64_load(left[N]);
-      norm[N] = vf64_mad(x, x, norm[N]);
       RM_UNROLL for (int c = 0; c < N; c++) {
-        const vf64 y = all ? rm_load_elements(src[c] + i * size, fmt) : vf64_load(left[c]);
-        sum[c] = vf64_mad(x, y, sum[c]);
-        norm[c] = vf64_mad(y, y, norm[c]);
+        const vf64 y = vf64_load(left[c]);
+        sum[c] = vf64_mad(vf64_load(left[N]), y, sum[c]);
+        sum[N + c] = vf64_mad(y, y, sum[N + c]);
       }
     }
-    RM_UNROLL for (int c = 0; c < N; c++) total[c] = vf64_add(total[c], sum[c]);
-    RM_UNROLL for (int c = 0; c <= N; c++) squares[c] = vf64_add(squares[c], norm[c]);
+    RM_UNROLL for (int c = 0; c < 2 * N; c++) total[c] = k0 ? vf64_add(total[c], sum[c]) : sum[c];
   }
-  RM_UNROLL for (int c = 0; c < N; c++) product[c] = rm_gemv_join(total[c]);
-  RM_UNROLL for (int c = 0; c <= N; c++) square[c] = rm_gemv_join(squares[c]);
+  rm_gemv_join(total, sums);
+}
+
+/* The sum of the squares of k neighbours. */
+RM_FN double rm_gemv_squares(const char *a, int64_t k, const int fmt) {
+  enum { CHAINS = 4 };
+  const int size = rm_size_of(fmt);
+  vf64 sum[CHAINS];
+  double l[RM_LANES], total = 0.0;
+  RM_UNROLL for (int c = 0; c < CHAINS; c++) sum[c] = vf64_set1(0.0);
+  int64_t i = 0;
+  for (; i + CHAINS * RM_LANES <= k; i += CHAINS * RM_LANES) RM_UNROLL for (int c = 0; c < CHAINS; c++) {
+      const vf64 x = rm_load_elements(a + (i + c * RM_LANES) * size, fmt);
+      sum[c] = vf64_mad(x, x, sum[c]);
+    }
+  for (; i < k; i++) {
+    const double x = rm_read_element(a + i * size, fmt);
+    total += x * x;
+  }
+  vf64_store(l, vf64_add(vf64_add(sum[0], sum[1]), vf64_add(sum[2], sum[3])));
+  for (int q = 0; q < RM_LANES; q++) total += l[q];
+  return total;
 }
 
 RM_FN void rm_gemv_k_adjacent(const rm_layout_b64 *w, const rm_matmul_problem *p, const rm_block *block, const int fmt) {
@@ -129,15 +153,15 @@ RM_FN void rm_gemv_k_adjacent(const rm_layout_b64 *w, const rm_matmul_problem *p
   const char *a = p->a.base + block->row * p->a.row_stride, *b = p->b.base + block->col * p->b.row_stride;
   double *last = w->c + (w->col_tiles - 1) * RM_TILE;
   for (int j = 0; j < RM_NR; j++) last[j] = 0.0;
+  w->row_bound[0] = rm_gemv_squares(a, p->k, fmt);
   for (int64_t j = 0; j < block->cols; j += N) {
     const char *src[N];
-    double product[N], square[N + 1];
+    double sums[2 * N];
     for (int c = 0; c < N; c++) src[c] = b + (j + c < block->cols ? j + c : j) * p->b.row_stride;
-    rm_gemv_dots(a, src, p->k, fmt, product, square);
-    w->row_bound[0] = square[N];
+    rm_gemv_dots(a, src, p->k, fmt, sums);
     for (int c = 0; c < N && j + c < block->cols; c++) {
-      w->c[(j + c) / RM_NR * RM_TILE + (j + c) % RM_NR] = product[c];
-      w->col_norm[j + c] = square[c];
+      w->c[(j + c) / RM_NR * RM_TILE + (j + c) % RM_NR] = sums[c];
+      w->col_norm[j + c] = sums[N + c];
     }
   }
 }

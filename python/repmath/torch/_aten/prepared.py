@@ -143,10 +143,23 @@ _MAKERS: dict[str, Any] = {
 }
 
 
+_FILLS = frozenset(
+    {
+        torch.ops.aten.full.default,
+        torch.ops.aten.scalar_tensor.default,
+        torch.ops.aten.arange.default,
+        torch.ops.aten.arange.start,
+        torch.ops.aten.arange.start_step,
+    }
+)
+
+
 def _call(overload: Any, function: Any) -> _core.Call | None:
     """The prepared call of an operator; None where it has none."""
     if function is None:
         return _core.Passed()
+    if overload in _FILLS:
+        return _core.Filled(overload, overload.overloadpacket is torch.ops.aten.arange)
     if getattr(function, "plainly", False) or getattr(function, "compares", False):
         return _core.Moved(overload, hasattr(function, "compares"))
     name = OPERATORS[overload].function
