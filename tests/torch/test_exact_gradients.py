@@ -198,6 +198,9 @@ REFUSED = {
     ),
     "mixed parameters": (lambda: (_Of(lambda x, p: x + p.softmax(0), 3), torch.ones(4, 3)), "Softmax"),
     "a layer of a parameter": (lambda: (_Of(lambda x, p: x + p @ p, 3, 3), torch.ones(5, 3, 3)), "Mm of a parameter"),
+    "a whole norm": (lambda: (repmath.torch.nn.LayerNorm(3), torch.ones(4, 3)), "RepmathLayerNorm"),
+    "formats": (lambda: (nn.LayerNorm(3), torch.ones(4, 3).bfloat16()), "weight of torch.float32"),
+    "sparse gradients": (lambda: (nn.Embedding(4, 2, sparse=True), torch.tensor([1, 2])), "sparse"),
     "an index": (lambda: (_Of(lambda x, p: x * p[torch.tensor([0, 0, 1])], 2), torch.ones(4, 3)), "Index"),
     "a transposed convolution": (lambda: (nn.ConvTranspose1d(3, 2, 2), torch.ones(1, 3, 4)), "transposed convolution"),
 }
@@ -240,6 +243,16 @@ def test_parts_of_a_parameter_against_rationals(sizes):
         expected[1, j], expected[3, j] = (exact_bits(c[:, i, j].tolist(), "f32") for i in (0, 1))
         expected[4, j] = exact_bits(c[:, 0, j].tolist(), "f32")
     assert (_bits(p.grad, "f32") == expected).all()
+
+
+def test_what_reads_a_deferred_sum_sees_no_number():
+    with reproducible(gradients="exact"):
+        layer, x = nn.Linear(3, 2, bias=False), torch.randn(4, 3)
+        turned = layer.weight.t()
+        turned.retain_grad()
+        (x @ turned).sum().backward()
+        assert turned.grad is None or turned.grad.isnan().all()
+        assert (layer.weight.grad == as_tensor(x.numpy()).sum(0)).all()
 
 
 def test_batch_norm_of_one_batch_only():

@@ -129,6 +129,8 @@ class Gradients:
             (g,) = grads
             if g is None:
                 return None
+            if g.layout is not torch.strided:
+                raise Uncovered(f"gradients of {g.layout}, as exact sums")
             entry = self.leaves[leaf]
             self.touched[id(leaf)] = leaf
             found = self.deferred.get(_storage(g))
@@ -202,7 +204,7 @@ class Gradients:
 
     def defer(self, uses: list[Use], like: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
         """A tensor that stands for a sum."""
-        memory = torch.empty(tuple(shape), dtype=like.dtype)
+        memory = torch.full(tuple(shape), torch.nan, dtype=like.dtype)  # whoever reads it all the same shall see it
         self.deferred[_storage(memory)] = _Deferred(memory, uses)
         return memory
 
@@ -338,14 +340,14 @@ def _stripped(shape: Sequence[int]) -> list[int]:
 
 @_begins(_aten.sum.dim_IntList)
 def _sum(of: Gradients, node: Any, x: torch.Tensor, axes: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    if dtype not in (None, x.dtype) or not x.is_floating_point():
-        return NotImplemented
     shape = _shape_of_sum(x.shape, axes, keepdim)
     rounds = None
     for target, i in node.next_functions:
         if target is None or _stripped(target._input_metadata[i].shape) != _stripped(shape):
             continue
         if graph.leaf_of_sum(target) is not None:
+            if dtype not in (None, x.dtype):
+                raise Uncovered(f"a sum of {x.dtype} to {dtype}, as an exact sum")
             gone = tuple(a % x.ndim for a in axes) if axes else tuple(range(x.ndim))
             return of.defer([Use(Terms(Operand(x), gone, tuple(_shape_of_sum(x.shape, axes, False))))], x, shape)
         rounds = rounds or of.alone.rounding(target)
@@ -413,13 +415,19 @@ def _norm(
     return tuple(made)
 
 
+def _one_format(w: torch.Tensor, x: torch.Tensor) -> None:
+    if w.dtype is not x.dtype:
+        raise Uncovered(f"a norm with a weight of {w.dtype} and an input of {x.dtype}, as an exact sum")
+
+
 @_begins(_aten.native_layer_norm_backward.default)
 def _layer_norm(of: Gradients, node: Any, *args: Any) -> Any:
     from .._aten.layers import _eps
 
     g, x, shape, _, root, w, _, mask = args
-    if w is None or w.dtype is not x.dtype:
+    if w is None:
         return NotImplemented
+    _one_format(w, x)
     return _norm(
         of,
         node,
@@ -438,8 +446,9 @@ def _group_norm(of: Gradients, node: Any, *args: Any) -> Any:
     from .._aten.layers import _eps
 
     g, x, _, root, w, n, c, inner, group, mask = args
-    if w is None or w.dtype is not x.dtype:
+    if w is None:
         return NotImplemented
+    _one_format(w, x)
     h, a = (t.reshape(n, c, inner) for t in (g, x))
     return _norm(
         of,
@@ -457,8 +466,9 @@ def _group_norm(of: Gradients, node: Any, *args: Any) -> Any:
 @_begins(_aten.native_batch_norm_backward.default)
 def _batch_norm(of: Gradients, node: Any, *args: Any) -> Any:
     g, x, w, mean, variance, _, _, training, eps, mask = args
-    if w is None or w.dtype is not x.dtype:
+    if w is None:
         return NotImplemented
+    _one_format(w, x)
     known = tuple(None if t is None or training else Operand(t) for t in (mean, variance))
     return _norm(
         of,
@@ -477,6 +487,7 @@ def _batch_norm(of: Gradients, node: Any, *args: Any) -> Any:
 def _rms_norm(of: Gradients, node: Any, g: Any, x: Any, shape: Any, w: Any, eps: Any) -> Any:
     if w is None or graph.leaf_of_product(_targets(node)[1]) is None:
         return NotImplemented
+    _one_format(w, x)
     made = list(of.again(torch.ops.repmath.rms_norm_backward, g, x, shape, w, eps))
     made[1] = of.defer([Use(Normed("rms_norm", Operand(g), Operand(x), tuple(shape), (eps,), "rms_norm"))], g, shape)
     return tuple(made)

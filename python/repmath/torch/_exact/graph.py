@@ -36,7 +36,6 @@ WEIGHTS: dict[str, tuple[int, ...]] = {
     "NativeGroupNormBackward0": (1, 2),
     "NativeBatchNormBackward0": (1, 2),
     "EmbeddingBackward0": (0,),
-    **{f"Repmath{name}Backward": (1, 2) for name in ("LayerNorm", "GroupNorm")},
     "RepmathRmsNormBackward": (1,),
 }
 # Of these, which sum over a batch, the place of the batch's own argument. It has a gradient only if it depends on parameters.
