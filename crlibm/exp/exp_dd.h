@@ -60,13 +60,18 @@ RM_FN void rm_exp_terms_dd(vf64 x, vi64 *k, vf64 *rh, vf64 *h, vf64 *c, vf64 *t)
   rm_exp_series_dd(*rh, rl, h, c, t);
 }
 
+/* rh + h + c = eh + el, |el| <= ulp(eh). */
+RM_FN void rm_exp_joined_dd(vf64 rh, vf64 h, vf64 c, vf64 *eh, vf64 *el) {
+  vf64 vl, vh = vf64_fast_two_sum(h, c, &vl);
+  *eh = vf64_fast_two_sum(rh, vh, el);
+  *el = vf64_add(*el, vl);
+}
+
 /* e^r - 1 = eh + el, |el| <= ulp(eh). */
 RM_FN void rm_exp_reduced_dd(vf64 x, vi64 *k, vf64 *eh, vf64 *el, vf64 *t) {
   vf64 rh, h, c;
   rm_exp_terms_dd(x, k, &rh, &h, &c, t);
-  vf64 vl, vh = vf64_fast_two_sum(h, c, &vl);
-  *eh = vf64_fast_two_sum(rh, vh, el);
-  *el = vf64_add(*el, vl);
+  rm_exp_joined_dd(rh, h, c, eh, el);
 }
 
 /* t (1 + tl) (1 + rh + h + c) = hi + lo within err, t a power of two times a table entry, |lo| <= 2^-18 |hi|. */

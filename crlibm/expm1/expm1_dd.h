@@ -19,12 +19,9 @@
 #define RM_EXPM1_DD_ERR_T RM_BOUND(0x1.8p-50) /* 12u, times s |t| */
 #define RM_EXPM1_DD_ERR RM_BOUND(0x1p-74) /* times |E| */
 
-/* nh + nl = E, s and t as above, for -60 <= x <= 670; of a zero the sign is lost. For x >= -2^-5 only, if positive is
- * constant 1: me is 0 up to s = 2^53. */
-RM_FN void rm_expm1_core_dd(vf64 x, int positive, vf64 *nh, vf64 *nl, vf64 *s, vf64 *t) {
-  vi64 k;
-  vf64 eh, el;
-  rm_exp_reduced_dd(x, &k, &eh, &el, t);
+/* nh + nl = s (1 + e) (1 + tl) - 1, e = eh + el, s and tl by the table for k; of a zero the sign is lost. For s >= 2^-1/16
+ * only, if positive is constant 1: me is 0 up to s = 2^53. */
+RM_FN void rm_expm1_scaled_dd(vi64 k, vf64 eh, vf64 el, int positive, vf64 *nh, vf64 *nl, vf64 *s) {
   *s = rm_exp_scale(k);
   vf64 tl = vf64_lookup16(rm_exp_t_lo, k);
   el = vf64_mad(tl, eh, vf64_add(el, tl));
@@ -36,10 +33,23 @@ RM_FN void rm_expm1_core_dd(vf64 x, int positive, vf64 *nh, vf64 *nl, vf64 *s, v
   if (!positive) *nl = vf64_add(*nl, me);
 }
 
+/* nh + nl = E, s and t as above, for -60 <= x <= 670; for x >= -2^-5 only, if positive is constant 1. */
+RM_FN void rm_expm1_core_dd(vf64 x, int positive, vf64 *nh, vf64 *nl, vf64 *s, vf64 *t) {
+  vi64 k;
+  vf64 eh, el;
+  rm_exp_reduced_dd(x, &k, &eh, &el, t);
+  rm_expm1_scaled_dd(k, eh, el, positive, nh, nl, s);
+}
+
+/* The bound of nh + nl = E = hi + ...: see above. */
+RM_FN vf64 rm_expm1_bound_dd(vf64 hi, vf64 s, vf64 t) {
+  vf64 et = vf64_mul(vf64_mul(s, t), vf64_set1(RM_EXPM1_DD_ERR_T));
+  return vf64_add(vf64_abs(et), vf64_abs(vf64_mul(hi, vf64_set1(RM_EXPM1_DD_ERR))));
+}
+
 /* hi + lo = e^x - 1 within err, for x <= 670. */
 RM_FN void rm_expm1_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 s, t;
   rm_expm1_core_dd(vf64_max(vf64_set1(-60.0), x), 0, hi, lo, &s, &t);
-  vf64 et = vf64_mul(vf64_mul(s, t), vf64_set1(RM_EXPM1_DD_ERR_T));
-  *err = vf64_add(vf64_abs(et), vf64_abs(vf64_mul(*hi, vf64_set1(RM_EXPM1_DD_ERR))));
+  *err = rm_expm1_bound_dd(*hi, s, t);
 }

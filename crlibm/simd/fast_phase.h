@@ -33,6 +33,11 @@
   RM_FAST_FORMAT(name, NAME, arity, f16, RM_F16, vf64_undecided_f16(v))    \
   RM_FAST_FORMAT(name, NAME, arity, bf16, RM_BF16, vf64_undecided_bf16(v)) \
   RM_FAST_FORMAT(name, NAME, arity, f32, RM_F32, vf64_undecided_f32(v, RM_##NAME##_B64_ERR))
+/* The same of a function whose results may be subnormal. */
+#define RM_FAST_PHASE_B64_ANY(name, NAME, arity)                                                        \
+  RM_FAST_FORMAT(name, NAME, arity, f16, RM_F16, vf64_undecided_any(v, RM_##NAME##_B64_ERR, RM_F16))    \
+  RM_FAST_FORMAT(name, NAME, arity, bf16, RM_BF16, vf64_undecided_any(v, RM_##NAME##_B64_ERR, RM_BF16)) \
+  RM_FAST_FORMAT(name, NAME, arity, f32, RM_F32, vf64_undecided_any(v, RM_##NAME##_B64_ERR, RM_F32))
 #define RM_FAST_PHASE_DD(name, odd, arity)                                           \
   RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                          \
     vf64 hi, lo, err, v;                                                             \

@@ -54,6 +54,26 @@ RM_API rm_status rm_cuda_vexpm1_f32(int64_t n, const float *x, ptrdiff_t stride_
 RM_API rm_status rm_cuda_vexpm1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                     rm_cuda_stream stream);
 
+/* 2**x - 1 */
+RM_API rm_status rm_cuda_vexp2m1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexp2m1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexp2m1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexp2m1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+
+/* 10**x - 1 */
+RM_API rm_status rm_cuda_vexp10m1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexp10m1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexp10m1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vexp10m1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+
 /* natural logarithm of x */
 RM_API rm_status rm_cuda_vlog_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
@@ -94,6 +114,26 @@ RM_API rm_status rm_cuda_vlog1p_f32(int64_t n, const float *x, ptrdiff_t stride_
 RM_API rm_status rm_cuda_vlog1p_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                     rm_cuda_stream stream);
 
+/* logarithm of 1 + x to the base 2 */
+RM_API rm_status rm_cuda_vlog2p1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog2p1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog2p1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog2p1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+
+/* logarithm of 1 + x to the base 10 */
+RM_API rm_status rm_cuda_vlog10p1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog10p1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog10p1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog10p1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+
 /* sine of x, x in radians */
 RM_API rm_status rm_cuda_vsin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
@@ -124,6 +164,36 @@ RM_API rm_status rm_cuda_vtan_f32(int64_t n, const float *x, ptrdiff_t stride_x,
 RM_API rm_status rm_cuda_vtan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
 
+/* sine of pi*x */
+RM_API rm_status rm_cuda_vsinpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsinpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsinpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vsinpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
+/* cosine of pi*x */
+RM_API rm_status rm_cuda_vcospi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcospi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcospi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vcospi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
+/* tangent of pi*x */
+RM_API rm_status rm_cuda_vtanpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtanpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtanpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtanpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
 /* arc sine of x, in radians */
 RM_API rm_status rm_cuda_vasin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
@@ -153,6 +223,36 @@ RM_API rm_status rm_cuda_vatan_f32(int64_t n, const float *x, ptrdiff_t stride_x
                                    rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vatan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
+
+/* arc sine of x over pi */
+RM_API rm_status rm_cuda_vasinpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasinpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasinpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vasinpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+
+/* arc cosine of x over pi */
+RM_API rm_status rm_cuda_vacospi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacospi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacospi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vacospi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+
+/* arc tangent of x over pi */
+RM_API rm_status rm_cuda_vatanpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatanpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                      rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatanpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vatanpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
 
 /* hyperbolic sine of x */
 RM_API rm_status rm_cuda_vsinh_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,

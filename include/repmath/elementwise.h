@@ -59,6 +59,26 @@ RM_API rm_status rm_vexpm1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
 RM_API rm_status rm_vexpm1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vexpm1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* 2**x - 1 */
+RM_API rm_f16 rm_exp2m1_f16(rm_f16 x);
+RM_API rm_bf16 rm_exp2m1_bf16(rm_bf16 x);
+RM_API float rm_exp2m1_f32(float x);
+RM_API double rm_exp2m1_f64(double x);
+RM_API rm_status rm_vexp2m1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp2m1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp2m1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp2m1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* 10**x - 1 */
+RM_API rm_f16 rm_exp10m1_f16(rm_f16 x);
+RM_API rm_bf16 rm_exp10m1_bf16(rm_bf16 x);
+RM_API float rm_exp10m1_f32(float x);
+RM_API double rm_exp10m1_f64(double x);
+RM_API rm_status rm_vexp10m1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp10m1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp10m1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vexp10m1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* natural logarithm of x */
 RM_API rm_f16 rm_log_f16(rm_f16 x);
 RM_API rm_bf16 rm_log_bf16(rm_bf16 x);
@@ -99,6 +119,26 @@ RM_API rm_status rm_vlog1p_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
 RM_API rm_status rm_vlog1p_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog1p_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* logarithm of 1 + x to the base 2 */
+RM_API rm_f16 rm_log2p1_f16(rm_f16 x);
+RM_API rm_bf16 rm_log2p1_bf16(rm_bf16 x);
+RM_API float rm_log2p1_f32(float x);
+RM_API double rm_log2p1_f64(double x);
+RM_API rm_status rm_vlog2p1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog2p1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog2p1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog2p1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* logarithm of 1 + x to the base 10 */
+RM_API rm_f16 rm_log10p1_f16(rm_f16 x);
+RM_API rm_bf16 rm_log10p1_bf16(rm_bf16 x);
+RM_API float rm_log10p1_f32(float x);
+RM_API double rm_log10p1_f64(double x);
+RM_API rm_status rm_vlog10p1_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog10p1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog10p1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog10p1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* sine of x, x in radians */
 RM_API rm_f16 rm_sin_f16(rm_f16 x);
 RM_API rm_bf16 rm_sin_bf16(rm_bf16 x);
@@ -129,6 +169,36 @@ RM_API rm_status rm_vtan_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, r
 RM_API rm_status rm_vtan_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vtan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* sine of pi*x */
+RM_API rm_f16 rm_sinpi_f16(rm_f16 x);
+RM_API rm_bf16 rm_sinpi_bf16(rm_bf16 x);
+RM_API float rm_sinpi_f32(float x);
+RM_API double rm_sinpi_f64(double x);
+RM_API rm_status rm_vsinpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsinpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsinpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vsinpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* cosine of pi*x */
+RM_API rm_f16 rm_cospi_f16(rm_f16 x);
+RM_API rm_bf16 rm_cospi_bf16(rm_bf16 x);
+RM_API float rm_cospi_f32(float x);
+RM_API double rm_cospi_f64(double x);
+RM_API rm_status rm_vcospi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcospi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcospi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vcospi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* tangent of pi*x */
+RM_API rm_f16 rm_tanpi_f16(rm_f16 x);
+RM_API rm_bf16 rm_tanpi_bf16(rm_bf16 x);
+RM_API float rm_tanpi_f32(float x);
+RM_API double rm_tanpi_f64(double x);
+RM_API rm_status rm_vtanpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtanpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* arc sine of x, in radians */
 RM_API rm_f16 rm_asin_f16(rm_f16 x);
 RM_API rm_bf16 rm_asin_bf16(rm_bf16 x);
@@ -158,6 +228,36 @@ RM_API rm_status rm_vatan_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vatan_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vatan_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vatan_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* arc sine of x over pi */
+RM_API rm_f16 rm_asinpi_f16(rm_f16 x);
+RM_API rm_bf16 rm_asinpi_bf16(rm_bf16 x);
+RM_API float rm_asinpi_f32(float x);
+RM_API double rm_asinpi_f64(double x);
+RM_API rm_status rm_vasinpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasinpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasinpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vasinpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* arc cosine of x over pi */
+RM_API rm_f16 rm_acospi_f16(rm_f16 x);
+RM_API rm_bf16 rm_acospi_bf16(rm_bf16 x);
+RM_API float rm_acospi_f32(float x);
+RM_API double rm_acospi_f64(double x);
+RM_API rm_status rm_vacospi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacospi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacospi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vacospi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* arc tangent of x over pi */
+RM_API rm_f16 rm_atanpi_f16(rm_f16 x);
+RM_API rm_bf16 rm_atanpi_bf16(rm_bf16 x);
+RM_API float rm_atanpi_f32(float x);
+RM_API double rm_atanpi_f64(double x);
+RM_API rm_status rm_vatanpi_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatanpi_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatanpi_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vatanpi_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
 /* hyperbolic sine of x */
 RM_API rm_f16 rm_sinh_f16(rm_f16 x);

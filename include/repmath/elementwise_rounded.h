@@ -52,6 +52,26 @@ RM_API rm_status rm_vexpm1_rounded_f32(int64_t n, const float *x, ptrdiff_t stri
 RM_API rm_status rm_vexpm1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                        int rounding);
 
+/* 2**x - 1 */
+RM_API rm_status rm_vexp2m1_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vexp2m1_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vexp2m1_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vexp2m1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        int rounding);
+
+/* 10**x - 1 */
+RM_API rm_status rm_vexp10m1_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vexp10m1_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vexp10m1_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vexp10m1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                         int rounding);
+
 /* natural logarithm of x */
 RM_API rm_status rm_vlog_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                      int rounding);
@@ -92,6 +112,26 @@ RM_API rm_status rm_vlog1p_rounded_f32(int64_t n, const float *x, ptrdiff_t stri
 RM_API rm_status rm_vlog1p_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                        int rounding);
 
+/* logarithm of 1 + x to the base 2 */
+RM_API rm_status rm_vlog2p1_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vlog2p1_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vlog2p1_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vlog2p1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        int rounding);
+
+/* logarithm of 1 + x to the base 10 */
+RM_API rm_status rm_vlog10p1_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vlog10p1_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vlog10p1_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vlog10p1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                         int rounding);
+
 /* sine of x, x in radians */
 RM_API rm_status rm_vsin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                      int rounding);
@@ -122,6 +162,36 @@ RM_API rm_status rm_vtan_rounded_f32(int64_t n, const float *x, ptrdiff_t stride
 RM_API rm_status rm_vtan_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                      int rounding);
 
+/* sine of pi*x */
+RM_API rm_status rm_vsinpi_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vsinpi_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vsinpi_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vsinpi_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
+/* cosine of pi*x */
+RM_API rm_status rm_vcospi_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vcospi_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vcospi_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vcospi_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
+/* tangent of pi*x */
+RM_API rm_status rm_vtanpi_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vtanpi_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vtanpi_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_vtanpi_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
 /* arc sine of x, in radians */
 RM_API rm_status rm_vasin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                       int rounding);
@@ -151,6 +221,36 @@ RM_API rm_status rm_vatan_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
                                       int rounding);
 RM_API rm_status rm_vatan_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
+
+/* arc sine of x over pi */
+RM_API rm_status rm_vasinpi_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vasinpi_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vasinpi_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vasinpi_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        int rounding);
+
+/* arc cosine of x over pi */
+RM_API rm_status rm_vacospi_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vacospi_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vacospi_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vacospi_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        int rounding);
+
+/* arc tangent of x over pi */
+RM_API rm_status rm_vatanpi_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vatanpi_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                         int rounding);
+RM_API rm_status rm_vatanpi_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_vatanpi_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                        int rounding);
 
 /* hyperbolic sine of x */
 RM_API rm_status rm_vsinh_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,

@@ -1,13 +1,14 @@
-"""The definitions of functions.py, and those of the gamma function's relatives. These stand apart: the certificates of evaluations in
-binary32 (b32.py) name the version of functions.py that they were measured with, and need not be measured again for them."""
+"""The definitions of functions.py, and those of the gamma function's relatives and of later functions. These stand apart: the certificates of
+evaluations in binary32 (b32.py) name the version of functions.py that they were measured with, and need not be measured again for them."""
 
 from collections.abc import Callable
 
 from flint import arb, arb_series
 
-from ..definitions import constant
+from .. import definitions
+from ..definitions import DEFINITIONS, constant
 from . import functions
-from .functions import INF, LARGEST, NAN, Function, Piece, below, bits, both, interval, number, one, series
+from .functions import INF, LARGEST, NAN, Function, Piece, below, bits, both, interval, number, one, series, tail, undefined
 
 
 def log_gamma_series(x, derivatives: int):
@@ -52,9 +53,89 @@ def of_poles(f: Callable, pole: float, at_infinity: float) -> tuple[Piece, ...]:
     )
 
 
+def sinpi(x):
+    return (x * arb.pi()).sin()
+
+
+def cospi(x):
+    return (x * arb.pi()).cos()
+
+
+def tanpi(x):
+    cosine = cospi(x)
+    if constant(cosine).contains(0):
+        return arb_series([arb("nan")] * x.prec, prec=x.prec)
+    return sinpi(x) / cosine
+
+
+def of_half_turns(f: Callable, twin: int, at_zero: float) -> Function:
+    """Where the result is exact the series says nothing, and MPFR decides; from 2^24 on all numbers are even."""
+    return Function(
+        twin,
+        both(
+            one(0.0, at_zero),
+            series(f, high=below(2.0**24)),
+            interval(2.0**24, LARGEST, "result", bits(at_zero)),
+            one(INF, NAN),
+        ),
+        (),
+    )
+
+
+def power_less_one(base: int) -> Callable:
+    return lambda x: definitions.expm1(x * arb(base).log())
+
+
+def of_one_more(base: int) -> Callable:
+    return lambda x: definitions.log1p(x) / arb(base).log()
+
+
 def table() -> dict[str, Function]:
+    functions.ctx.prec = 160
+    asin, acos, atan = (DEFINITIONS[name] for name in ("asin", "acos", "atan"))
+    past_one = undefined(number(bits(1.0) + 1))
     return {
         **functions.table(),
+        "sinpi": of_half_turns(sinpi, 1, 0.0),
+        "cospi": of_half_turns(cospi, 2, 1.0),
+        "tanpi": of_half_turns(tanpi, 1, 0.0),
+        **{
+            name: Function(
+                0,
+                both(one(0.0, 0.0), series(power_less_one(base), high=below(top)), tail(power_less_one(base), top, INF, INF)),
+                both(
+                    one(0.0, -0.0),
+                    series(power_less_one(base), high=below(bottom)),
+                    tail(power_less_one(base), -bottom, -1, -1.0),
+                ),
+            )
+            for name, base, top, bottom in (("exp2m1", 2, 129.0, 27.0), ("exp10m1", 10, 39.0, 9.0))
+        },
+        **{
+            name: Function(
+                0,
+                both(one(0.0, 0.0), series(of_one_more(base)), one(INF, INF)),
+                both(one(0.0, -0.0), series(of_one_more(base), high=below(1.0)), one(1.0, -INF), past_one),
+            )
+            for name, base in (("log2p1", 2), ("log10p1", 10))
+        },
+        "asinpi": Function(
+            1, both(one(0.0, 0.0), series(lambda x: asin(x) / arb.pi(), high=below(1.0)), one(1.0, 0.5), past_one), ()
+        ),
+        "acospi": Function(
+            0,
+            both(one(0.0, 0.5), series(lambda x: acos(x) / arb.pi(), high=below(1.0)), one(1.0, 0.0), past_one),
+            both(one(0.0, 0.5), series(lambda x: acos(x) / arb.pi(), high=below(1.0)), one(1.0, 1.0), past_one),
+        ),
+        "atanpi": Function(
+            1,
+            both(
+                one(0.0, 0.0),
+                series(lambda x: atan(x) / arb.pi(), high=below(2.0**27)),
+                tail(lambda x: atan(x) / arb.pi(), 2.0**27, 0.5, 0.5),
+            ),
+            (),
+        ),
         "lgamma": Function(
             0,
             both(

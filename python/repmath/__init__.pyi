@@ -68,6 +68,10 @@ exp2: Final[np.ufunc]
 exp10: Final[np.ufunc]
 # e**x - 1
 expm1: Final[np.ufunc]
+# 2**x - 1
+exp2m1: Final[np.ufunc]
+# 10**x - 1
+exp10m1: Final[np.ufunc]
 # natural logarithm of x
 log: Final[np.ufunc]
 # logarithm of x to the base 2
@@ -76,18 +80,34 @@ log2: Final[np.ufunc]
 log10: Final[np.ufunc]
 # natural logarithm of 1 + x
 log1p: Final[np.ufunc]
+# logarithm of 1 + x to the base 2
+log2p1: Final[np.ufunc]
+# logarithm of 1 + x to the base 10
+log10p1: Final[np.ufunc]
 # sine of x, x in radians
 sin: Final[np.ufunc]
 # cosine of x, x in radians
 cos: Final[np.ufunc]
 # tangent of x, x in radians
 tan: Final[np.ufunc]
+# sine of pi*x
+sinpi: Final[np.ufunc]
+# cosine of pi*x
+cospi: Final[np.ufunc]
+# tangent of pi*x
+tanpi: Final[np.ufunc]
 # arc sine of x, in radians
 asin: Final[np.ufunc]
 # arc cosine of x, in radians
 acos: Final[np.ufunc]
 # arc tangent of x, in radians
 atan: Final[np.ufunc]
+# arc sine of x over pi
+asinpi: Final[np.ufunc]
+# arc cosine of x over pi
+acospi: Final[np.ufunc]
+# arc tangent of x over pi
+atanpi: Final[np.ufunc]
 # hyperbolic sine of x
 sinh: Final[np.ufunc]
 # hyperbolic cosine of x

@@ -104,6 +104,14 @@ MP = {
     "ndtr": mpmath.ncdf,
     "ndtri": lambda x: mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1),
     "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
+    "exp2m1": lambda x: 2**x - 1,
+    "exp10m1": lambda x: 10**x - 1,
+    "log2p1": lambda x: mpmath.log(1 + x) / mpmath.log(2),
+    "log10p1": lambda x: mpmath.log(1 + x) / mpmath.log(10),
+    "asinpi": lambda x: mpmath.asin(x) / mpmath.pi,
+    "acospi": lambda x: mpmath.acos(x) / mpmath.pi,
+    "atanpi": lambda x: mpmath.atan(x) / mpmath.pi,
+    "tanpi": lambda x: mpmath.tan(mpmath.pi * x),
     "rsqrt": lambda x: 1 / mpmath.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
     "silu": lambda x: x / (1 + mpmath.exp(-x)),
@@ -121,8 +129,8 @@ MP = {
     "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
     "fma": lambda x, y, z: x * y + z,
 }
-INSIDE = {"asin", "acos", "atanh", "erfinv"}
-POSITIVE = {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "pow"}
+INSIDE = {"asin", "acos", "asinpi", "acospi", "atanh", "erfinv"}
+POSITIVE = {"log", "log2", "log10", "log1p", "log2p1", "log10p1", "sqrt", "rsqrt", "cbrt", "pow"}
 
 
 def points(name):

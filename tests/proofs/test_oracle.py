@@ -79,7 +79,7 @@ def value_at(block, i: int) -> tuple[Fraction, Fraction]:
     return (v - block.below) * unit, (v + block.above) * unit
 
 
-POLES = ("lgamma", "digamma")  # at negative integers, which the blocks do not leave out
+POLES = ("lgamma", "digamma", "tanpi")  # at integers or halves of such, which the blocks do not leave out
 
 
 @pytest.mark.parametrize("name", mpfr.UNARY)
@@ -99,6 +99,9 @@ def test_enclosures_contain_the_values(name):
                     value = e.value
                 if name in POLES and not gmpy2.is_finite(value):
                     continue  # MPFR decides there
+                if value == 0:  # and there: exactly 0, as sinpi of integers, which nothing relative encloses
+                    assert low < 0 < high
+                    continue
                 assert low < Fraction(*value.as_integer_ratio()) < high, (name, hex(block.first + i))
                 assert high - low < abs(high) * Fraction(1, 2 ** (27 if block.below + block.above == 1 else 40))
             seen += 1

@@ -163,6 +163,144 @@ def exceptions(f: Callable, rows: list[tuple[float, ...]], target: gmpy2.context
 
 # --- Exponentials and logarithms ---
 
+
+def power_less_one(base, log_of_base, low, high):
+    """b^x - 1; of whole numbers it is rational, and a boundary of rounding only if x is between low and high, or b = 2."""
+
+    def f(x):
+        if is_nan(x) or x == 0 or gmpy2.is_infinite(x):
+            exact(mpfr(-1) if x < 0 and gmpy2.is_infinite(x) else x)
+        if x < -150:
+            near(mpfr(-1), False)
+        if gmpy2.is_integer(x) and low <= x <= high:
+            exact(mpfr(base) ** int(x) - 1)
+        if gmpy2.is_integer(x) and base == 2:
+            near(mpfr(2) ** int(min(x, mpfr(2) ** 20)), False)
+        return gmpy2.expm1(min(x, mpfr(100000)) * log_of_base())
+
+    return f
+
+
+def log_of_ten():
+    return gmpy2.log(mpfr(10))
+
+
+def log_of_one_more(log_of_base, is_power):
+    """log(1 + x) to a base; is_power(x) is k where 1 + x is its k-th power, or a pair of k and that the result is a hair above."""
+
+    def f(x):
+        if is_nan(x) or x == 0 or x == INF:
+            exact(x)
+        if x <= -1:
+            exact(*((-INF, DIVBYZERO) if x == -1 else (NAN, INVALID)))
+        k = is_power(x)
+        if isinstance(k, tuple):
+            near(mpfr(k[0]), True)
+        if k is not None:
+            exact(mpfr(k))
+        return gmpy2.log1p(x) / log_of_base()
+
+    return f
+
+
+def power_of_two_less_one(x):
+    y = 1 + x if 2**-60 < abs(x) < 2**54 else x
+    k = gmpy2.get_exp(y) - 1
+    if y > 0 and y == mpfr(2) ** k and abs(x) > 2**-60:
+        return k if x < 2**53 else (k, True) if k >= 100 else None
+    return None
+
+
+def power_of_ten_less_one(x):
+    return next((k for k in range(1, 16) if x == 10**k - 1), None) if 9 <= x < 10**15 else None
+
+
+# --- Trigonometric functions of half-turns ---
+
+
+def of_half_turns(at_zero, of_part):
+    """of_part(quarter, r) with |x| = quarter/2 + r, |r| <= 1/4, exactly; quarter modulo 4, at x of which r is 0 by at_zero(quarter, x)."""
+
+    def f(x):
+        if is_nan(x):
+            exact(x)
+        if gmpy2.is_infinite(x):
+            exact(NAN, INVALID)
+        a = abs(x) if x == 0 else gmpy2.fmod(abs(x), 2)
+        quarter = int(gmpy2.rint(2 * a))
+        r = a - mpfr(quarter) / 2
+        if r == 0:
+            at_zero(quarter % 4, x)
+        return of_part(quarter % 4, r, gmpy2.is_signed(x))
+
+    return f
+
+
+def signed(value, negative: bool):
+    return -value if negative else value
+
+
+def exact_sinpi(quarter, x):
+    size = mpfr(quarter % 2)
+    exact(signed(size, gmpy2.is_signed(x) != (quarter == 3)))
+
+
+def sinpi_part(quarter, r, negative):
+    t = gmpy2.const_pi() * r
+    if quarter == 0 and abs(t) < 2**-600:
+        value = t
+    else:
+        value = gmpy2.cos(t) if quarter % 2 else gmpy2.sin(t)
+    return signed(value, negative != (quarter > 1))
+
+
+def exact_cospi(quarter, x):
+    exact(mpfr((1, 0, -1, 0)[quarter]))
+
+
+def cospi_part(quarter, r, negative):
+    if quarter == 0 and abs(r) < 2**-100:
+        near(mpfr(1), False)
+    t = gmpy2.const_pi() * r
+    return signed(gmpy2.sin(t) if quarter % 2 else gmpy2.cos(t), quarter in (1, 2))
+
+
+def exact_tanpi(quarter, x):
+    negative = gmpy2.is_signed(x) != (quarter > 1)
+    exact(signed(INF if quarter % 2 else ZERO, negative), DIVBYZERO * (quarter % 2))
+
+
+def tanpi_part(quarter, r, negative):
+    if abs(r) == 0.25:
+        exact(signed(mpfr(1), negative ^ (r < 0) ^ (quarter % 2 == 1)))
+    t = gmpy2.tan(gmpy2.const_pi() * r)
+    return signed(-1 / t if quarter % 2 else t, negative)
+
+
+# --- Inverse trigonometric functions in half-turns ---
+
+
+def over_pi(f, limit, at_one):
+    """f(x)/pi for |x| < limit; at_one: for whole x and infinities that it knows."""
+
+    def g(x):
+        if is_nan(x):
+            exact(x)
+        if x == 0 and f is not gmpy2.acos:
+            exact(x)
+        if float(x) in at_one:
+            exact(mpfr(at_one[float(x)]))
+        if abs(x) > limit:
+            exact(NAN, INVALID)
+        if f is gmpy2.acos and abs(x) < 2**-100:
+            near(mpfr(0.5), x < 0)
+        if f is gmpy2.atan and abs(x) > 2**100:
+            near(signed(mpfr(0.5), x < 0), False)
+        return f(x) / gmpy2.const_pi()
+
+    return g
+
+
 # --- Activations ---
 
 
@@ -442,6 +580,18 @@ def gelu_slope(x):
 
 DEFINITIONS: dict[str, Callable] = {
     # Exponentials and logarithms.
+    "exp2m1": power_less_one(2, gmpy2.const_log2, -150, 150),
+    "exp10m1": power_less_one(10, log_of_ten, 1, 25),
+    "log2p1": log_of_one_more(gmpy2.const_log2, power_of_two_less_one),
+    "log10p1": log_of_one_more(log_of_ten, power_of_ten_less_one),
+    # Trigonometric functions of half-turns.
+    "sinpi": of_half_turns(exact_sinpi, sinpi_part),
+    "cospi": of_half_turns(exact_cospi, cospi_part),
+    "tanpi": of_half_turns(exact_tanpi, tanpi_part),
+    # Inverse trigonometric functions in half-turns.
+    "asinpi": over_pi(gmpy2.asin, 1, {1.0: 0.5, -1.0: -0.5}),
+    "acospi": over_pi(gmpy2.acos, 1, {1.0: 0, 0.0: 0.5, -1.0: 1}),
+    "atanpi": over_pi(gmpy2.atan, INF, {1.0: 0.25, -1.0: -0.25, INF: 0.5, -INF: -0.5}),
     # Activations.
     "sigmoid": sigmoid,
     "silu": swish(lambda x: x),

@@ -82,8 +82,10 @@ int rm_mp_test_exp10(double x, int n, uint64_t *v, uint64_t *err) {
 }
 int rm_mp_test_expm1(double x, int n, uint64_t *v, uint64_t *err);
 int rm_mp_test_expm1(double x, int n, uint64_t *v, uint64_t *err) {
+  uint64_t y[RM_MP_LIMBS];
+  rm_mp_from_double(y, x, 0, n);
   *err = rm_expm1_mp_err(n);
-  return rm_expm1_mp(v, x, n);
+  return rm_expm1_mp(v, y, x < 0.0, n);
 }
 int rm_mp_test_log(double x, int n, uint64_t *v, uint64_t *err);
 int rm_mp_test_log(double x, int n, uint64_t *v, uint64_t *err) {
