@@ -1,6 +1,7 @@
 /* The accurate phase of exp10m1: any argument, format and rounding mode, for what the fast phase leaves undecided. Which
  * powers are rational: exp2m1_accurate.h. 10^k - 1 for k > 0 is odd, and so a boundary of rounding only if it has at most 54
- * bits, up to k = 16, or under stochastic rounding 86, up to k = 25; for k < 0 it is no fraction with a power of two as denominator. */
+ * bits, up to k = 16, or under stochastic rounding 86, up to k = 25; for k < 0 it is no fraction with a power of two as
+ * denominator. */
 #pragma once
 
 #include "../exp2m1/exp2m1_accurate.h"
