@@ -197,6 +197,21 @@ def dot(x: ArrayLike, y: ArrayLike, mode: str, *, dtype: Any = None, seed: int =
     return matmul(left, right, mode, dtype=dtype, seed=seed, stream=stream)
 
 
+def up_down(array: np.ndarray, seed: int, stream: int) -> np.ndarray:
+    """Numbers that were rounded to nearest, each moved by one step of its magnitude: the last step of the mode up_down."""
+    size, infinity = array.dtype.itemsize, np.asarray(np.inf, array.dtype)
+    unsigned = np.dtype(f"u{size}")
+    bits = np.array(array, order="C").view(unsigned)
+    limit = infinity.view(unsigned)
+    magnitude = bits & unsigned.type(~(1 << (8 * size - 1)) & (2 ** (8 * size) - 1))
+    up = (words(array.size, seed, stream) >> 31).astype(bool).reshape(array.shape)
+    rise = up & (magnitude + unsigned.type(1) < limit)
+    moves = (magnitude > 0) & (magnitude < limit)
+    one = unsigned.type(1)
+    made = np.where(moves & rise, bits + one, np.where(moves & ~up, bits - one, bits))
+    return made.astype(unsigned, copy=False).view(array.dtype)
+
+
 def words(n: int, seed: int = 0, stream: int = 0) -> np.ndarray:
     """The words of elements 0 to n - 1 of a stream, as uint32."""
     _, seed, stream, _ = place("stochastic", seed, stream)

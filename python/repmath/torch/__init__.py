@@ -28,6 +28,7 @@ from ._errors import UncoveredOperatorError  # noqa: E402
 from ._mode import reproducible  # noqa: E402
 from ._parameters import OutsideParameterWarning, trust  # noqa: E402
 from ._random import manual_seed  # noqa: E402
+from ._stochastic import stochastic  # noqa: E402
 from ._trace import Call, Difference, first_difference, trace  # noqa: E402
 from .nn._base import UnsupportedModuleError  # noqa: E402
 
@@ -49,6 +50,7 @@ __all__ = [
     "nn",
     "optim",
     "reproducible",
+    "stochastic",
     "trace",
     "trust",
 ]

@@ -1,0 +1,434 @@
+"""stochastic(): a block of reproducible() whose operators round at random, each with words of its own (specification section 1a)."""
+
+import fnmatch
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .. import _random_modes, rounding
+from . import _stochastic_convolution
+from ._aten.common import same_number
+from ._aten.table import lines
+from ._errors import UncoveredOperatorError, call_site
+from ._mode import reproducible
+from ._tensors import FORMATS, as_array, as_tensor
+
+# What is selected is not rounded, where its tensors have one format.
+_SELECTS = set(
+    "fmod frac magnitude direction relu threshold_backward softshrink_backward hardtanh hardtanh_backward clamp clamp_min clamp_max amax amin "
+    "aminmax fmax fmin maximum minimum index_copy put max_pool2d max_pool3d "
+    "adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d".split()
+)
+_ROUNDS = {line.name for line in lines() if line.way in ("rounds", "composes") and line.function not in _SELECTS}
+
+
+class _Lacks(Exception):
+    """An operator, or its arguments, without this rounding."""
+
+
+class _Place:
+    """Mode, seed and stream of one call."""
+
+    def __init__(self, block: "stochastic") -> None:
+        self.block = block
+        self.words: dict[str, Any] = {}
+        self.next()
+
+    def next(self) -> None:
+        """The next array that is rounded."""
+        block = self.block
+        if block.calls >= 2**32:
+            raise RuntimeError("a sample has at most 2**32 rounded arrays")
+        self.words = {"mode": block.mode, "seed": block.seed, "stream": (block.sample << 32) + block.calls}
+        block.calls += 1
+
+    def elementwise(self, name: str, *values: Any) -> Any:
+        return getattr(rounding, name)(*values, **self.words)
+
+    def products(self, a: Any, b: Any, dtype: Any, bias: Any = None) -> Any:
+        return rounding.matmul(
+            a, b, self.words["mode"], bias=bias, dtype=dtype, seed=self.words["seed"], stream=self.words["stream"]
+        )
+
+    def combination(self, *terms: tuple[Any, Any], dtype: Any) -> Any:
+        """The exact sum of products of pairs, elementwise, rounded once. Both of a pair are numbers that binary64 holds."""
+        columns = np.broadcast_arrays(*(np.asarray(v, np.float64) for pair in terms for v in pair))
+        left = np.stack([c.reshape(-1) for c in columns[0::2]], 1)[:, None, :]
+        right = np.stack([c.reshape(-1) for c in columns[1::2]], 1)[:, :, None]
+        return self.products(left, right, dtype).reshape(columns[0].shape)
+
+
+def _format(*values: Any) -> Any:
+    """The one format of the tensors among the values."""
+    kinds = {v.dtype for v in values if isinstance(v, torch.Tensor)}
+    if len(kinds) != 1 or next(iter(kinds)) not in FORMATS:
+        raise _Lacks("its tensors have several formats, or integers")
+    if any(isinstance(v, torch.Tensor) and not v.is_cpu for v in values):
+        raise _Lacks("its tensors are not on the CPU")
+    return next(iter(kinds))
+
+
+def _array(value: Any) -> Any:
+    return as_array(value) if isinstance(value, torch.Tensor) else float(value)
+
+
+def _held(value: Any, dtype: torch.dtype) -> bool:
+    """Whether a number is one of the format."""
+    return isinstance(value, torch.Tensor) or same_number(float(value), dtype) is not None
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    def function(at: _Place, x: torch.Tensor) -> Any:
+        _format(x)
+        return at.elementwise(name, as_array(x))
+
+    return function
+
+
+def _sum(sign: int) -> Callable[..., Any]:
+    def function(at: _Place, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+        dtype = _format(x, y)
+        if alpha == 1 and _held(x, dtype) and _held(y, dtype):
+            return at.elementwise("add" if sign > 0 else "subtract", *_numbers(dtype, x, y))
+        return at.combination((_array(x), 1.0), (_array(y), sign * float(alpha)), dtype=FORMATS[dtype])
+
+    return function
+
+
+def _numbers(dtype: torch.dtype, *values: Any) -> list[Any]:
+    """Arrays; Python's numbers as scalars of the format, which holds them."""
+    return [as_array(v) if isinstance(v, torch.Tensor) else np.asarray(v, FORMATS[dtype]) for v in values]
+
+
+def _multiply(at: _Place, x: Any, y: Any) -> Any:
+    dtype = _format(x, y)
+    if _held(x, dtype) and _held(y, dtype):
+        return at.elementwise("multiply", *_numbers(dtype, x, y))
+    a, b = _array(x), _array(y)
+    made = at.combination((a, b), dtype=FORMATS[dtype])
+    exact_zero = (np.asarray(a) == 0) | (np.asarray(b) == 0)  # a product has the sign of its factors, a sum of zeros has none
+    negative = np.signbit(np.asarray(a, np.float64)) ^ np.signbit(np.asarray(b, np.float64))
+    return np.where(exact_zero & negative & (made == 0), np.asarray(-0.0, made.dtype), made)
+
+
+def _divide(at: _Place, x: Any, y: Any) -> Any:
+    dtype = _format(x, y)
+    if not (_held(x, dtype) and _held(y, dtype)):
+        raise _Lacks("a divisor is no number of the format")
+    return at.elementwise("divide", *_numbers(dtype, x, y))
+
+
+def _reciprocal(at: _Place, x: torch.Tensor) -> Any:
+    return _divide(at, 1, x)
+
+
+def _power(at: _Place, x: torch.Tensor, exponent: Any) -> Any:
+    dtype = _format(x)
+    if exponent == 2:
+        return at.elementwise("multiply", as_array(x), as_array(x))
+    if not _held(exponent, dtype):
+        raise _Lacks("an exponent is no number of the format")
+    return at.elementwise("pow", *_numbers(dtype, x, exponent))
+
+
+def _gelu(at: _Place, x: torch.Tensor, *, approximate: str = "none") -> Any:
+    _format(x)
+    return at.elementwise("gelu" if approximate == "none" else "gelu_tanh", as_array(x))
+
+
+def _gelu_backward(at: _Place, g: torch.Tensor, x: torch.Tensor, *, approximate: str = "none") -> Any:
+    _format(g, x)
+    return at.elementwise("gelu_backward" if approximate == "none" else "gelu_tanh_backward", as_array(g), as_array(x))
+
+
+def _of_result(at: _Place, g: torch.Tensor, y: torch.Tensor, sigmoid: bool) -> Any:
+    """The gradient of tanh, g (1 - y²), or of the sigmoid, g y (1 - y): products of two numbers are exact in binary64."""
+    dtype = _format(g, y)
+    if dtype is torch.float64:
+        raise _Lacks("products of three float64 numbers are not")
+    a, b = np.broadcast_arrays(_array(g).astype(np.float64), _array(y).astype(np.float64))
+    with np.errstate(all="ignore"):
+        pairs = ((a, b), (-(a * b), b)) if sigmoid else ((a, 1.0), (-a, b * b))
+    return at.combination(*pairs, dtype=FORMATS[dtype])
+
+
+def _silu_backward(at: _Place, g: torch.Tensor, x: torch.Tensor) -> Any:
+    _format(g, x)
+    return at.elementwise("silu_backward", as_array(g), as_array(x))
+
+
+def _total(at: _Place, x: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    wanted = FORMATS[_format(x) if dtype is None else dtype]
+    axes = None if dim is None or (isinstance(dim, (list, tuple)) and not dim) else dim
+    axes = tuple(axes) if isinstance(axes, list) else axes
+    return _random_modes.sum(
+        as_array(x), at.words["mode"], axes, keepdims=keepdim, dtype=wanted, seed=at.words["seed"], stream=at.words["stream"]
+    )
+
+
+def _mean(at: _Place, x: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    wanted = FORMATS[_format(x) if dtype is None else dtype]
+    array = as_array(x)
+    axes = (
+        tuple(range(array.ndim))
+        if dim is None or dim == []
+        else tuple(d % array.ndim for d in ([dim] if isinstance(dim, int) else dim))
+    )
+    n = int(np.prod([array.shape[d] for d in axes], dtype=np.int64))
+    if n == 0 or n & (n - 1):
+        raise _Lacks("a mean over a number that is no power of two is")
+    kept = [d for d in range(array.ndim) if d not in axes]
+    rows = array.transpose(*kept, *axes).reshape(-1, n).astype(np.float64)
+    made = at.products(rows, np.full((n, 1), 1.0 / n), wanted)
+    shape = [1 if d in axes else s for d, s in enumerate(array.shape)] if keepdim else [array.shape[d] for d in kept]
+    return made.reshape(shape)
+
+
+def _matmul(at: _Place, a: torch.Tensor, b: torch.Tensor) -> Any:
+    dtype = _format(a, b)
+    return at.products(as_array(a), as_array(b), FORMATS[dtype])
+
+
+def _addmm(at: _Place, bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    dtype = _format(bias, a, b)
+    if beta != 1 or alpha != 1:
+        raise _Lacks("factors other than 1 are")
+    return at.products(as_array(a), as_array(b), FORMATS[dtype], as_array(bias))
+
+
+def _products(at: _Place, dtype: torch.dtype) -> Callable[..., Any]:
+    return lambda a, b, bias: at.products(a, b, FORMATS[dtype], bias)
+
+
+def _plain(*tensors: Any) -> None:
+    if not all(bool(torch.isfinite(t).all()) for t in tensors):
+        raise _Lacks("of infinities and NaN it is")  # padding must not meet them
+
+
+def _convolution(
+    at: _Place,
+    x: Any,
+    w: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    out_padding: Any,
+    groups: int,
+) -> Any:
+    dtype = _format(x, w) if bias is None else _format(x, w, bias)
+    if transposed:
+        raise _Lacks("a transposed convolution is")
+    _plain(x, w)
+    add = None if bias is None else as_array(bias)
+    return _stochastic_convolution.forward(
+        _products(at, dtype), as_array(x), as_array(w), add, stride, padding, dilation, groups
+    )
+
+
+def _convolution_backward(
+    at: _Place, g: Any, x: Any, w: Any, bias_sizes: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    out_padding: Any, groups: int, mask: Any,
+) -> Any:  # fmt: skip
+    dtype = _format(g, x, w)
+    if transposed:
+        raise _Lacks("a transposed convolution is")
+    _plain(g, x, w)
+    a, b, c = as_array(g), as_array(x), as_array(w)
+    step = (stride, padding, dilation, groups)
+    grad_x = _stochastic_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step) if mask[0] else None
+    at.next()
+    grad_w = _stochastic_convolution.grad_weight(_products(at, dtype), a, b, c.shape, *step) if mask[1] else None
+    at.next()
+    grad_b = _total(at, g, [0, *range(2, g.ndim)]) if mask[2] else None
+    return grad_x, grad_w, grad_b
+
+
+_UNARY = "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sqrt rsqrt sigmoid silu log_sigmoid"
+
+HANDLERS: dict[str, Callable[..., Any]] = {
+    **{f"{name}{mark}.default": _unary(name) for name in _UNARY.split() for mark in ("", "_")},
+    **{f"add{mark}.{kind}": _sum(1) for mark in ("", "_") for kind in ("Tensor", "Scalar")},
+    **{f"sub{mark}.{kind}": _sum(-1) for mark in ("", "_") for kind in ("Tensor", "Scalar")},
+    **{f"mul{mark}.{kind}": _multiply for mark in ("", "_") for kind in ("Tensor", "Scalar")},
+    **{f"div{mark}.{kind}": _divide for mark in ("", "_") for kind in ("Tensor", "Scalar")},
+    "reciprocal.default": _reciprocal,
+    "pow.Tensor_Scalar": _power,
+    "gelu.default": _gelu,
+    "gelu_backward.default": _gelu_backward,
+    "silu_backward.default": _silu_backward,
+    "tanh_backward.default": lambda at, g, y: _of_result(at, g, y, False),
+    "sigmoid_backward.default": lambda at, g, y: _of_result(at, g, y, True),
+    "sum.default": _total,
+    "sum.dim_IntList": _total,
+    "mean.default": _mean,
+    "mean.dim": _mean,
+    "mm.default": _matmul,
+    "bmm.default": _matmul,
+    "mv.default": _matmul,
+    "dot.default": _matmul,
+    "addmm.default": _addmm,
+    "convolution.default": _convolution,
+    "convolution_backward.default": _convolution_backward,
+}
+
+
+def _number(name: str, value: Any, bits: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    number = operator.index(value)
+    if not 0 <= number < 2**bits:
+        raise ValueError(f"{name} must be from 0 to 2**{bits} - 1, not {number}")
+    return number
+
+
+def _patterns(name: str, value: Any) -> tuple[str, ...]:
+    patterns = (value,) if isinstance(value, str) else tuple(value)
+    if not all(isinstance(p, str) for p in patterns):
+        raise TypeError(f"{name} must be names of operators, which may have *")
+    return patterns
+
+
+class stochastic:
+    """Inside, PyTorch's operators round at random: `with repmath.torch.stochastic(seed=0, sample=3):`.
+
+    The block is one of `reproducible()`; what it computes is the same on every machine, for each sample. Operators that only
+    move elements, and random operators, are those of `reproducible()`. Each array that is rounded has a number, in program order, and
+    its elements have the words of stream sample * 2**32 + that number (specification section 1a).
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to 2**64 - 1.
+    sample : int
+        From 0 to 2**32 - 1: samples are independent.
+    mode : {"stochastic", "random", "up_down"}
+        up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, matrix products, and
+        means over a power of two.
+    only, exclude : str or iterable of str
+        Names of operators with their overloads, such as "mm.default" or "add*". Others round to nearest; they keep their numbers, so that
+        a filter changes no word of the rest.
+    strict : bool
+        True: an operator that rounds and lacks the mode raises `UncoveredOperatorError`. False: it rounds to nearest and is counted in
+        `uncovered`.
+
+    Attributes
+    ----------
+    calls : int
+        How many arrays were rounded.
+    uncovered : Counter
+        Operators that rounded to nearest, with `strict=False`.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        sample: int = 0,
+        mode: str = "stochastic",
+        *,
+        only: Any = ("*",),
+        exclude: Any = (),
+        strict: bool = True,
+    ) -> None:
+        if mode not in _random_modes.RANDOM_MODES:
+            raise ValueError(f"mode must be one of {', '.join(_random_modes.RANDOM_MODES)}, not {mode!r}")
+        if not isinstance(strict, bool):
+            raise TypeError(f"strict must be True or False, not {strict!r}")
+        self.seed, self.sample, self.mode = _number("seed", seed, 64), _number("sample", sample, 32), mode
+        self.only, self.exclude, self.strict = _patterns("only", only), _patterns("exclude", exclude), strict
+        self.calls = 0
+        self.uncovered: Counter[str] = Counter()
+        self._blocks: list[tuple[reproducible, _Mode]] = []
+
+    def __enter__(self) -> "stochastic":
+        block, mode = reproducible(), _Mode(self)
+        block.__enter__()
+        try:
+            mode.__enter__()
+        except BaseException:
+            block.__exit__()
+            raise
+        if not self._blocks:
+            self.calls = 0  # a block that is entered again computes the same
+        self._blocks.append((block, mode))
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        block, mode = self._blocks.pop()
+        try:
+            mode.__exit__(*exception)
+        finally:
+            block.__exit__(*exception)
+
+    def _takes(self, name: str) -> bool:
+        def found(patterns: tuple[str, ...]) -> bool:
+            return any(fnmatch.fnmatchcase(name, p) for p in patterns)
+
+        return found(self.only) and not found(self.exclude)
+
+    def _lacks(self, name: str, reason: str) -> None:
+        if self.strict:
+            raise UncoveredOperatorError(f"aten.{name}", call_site(), f"under {self.mode} rounding {reason} not there")
+        self.uncovered[f"{name}: {reason} not there"] += 1
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        if value.dtype in FORMATS:
+            yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from _tensors(v)
+
+
+class _Mode(TorchDispatchMode):
+    """Sees every operator before the library does."""
+
+    def __init__(self, block: stochastic) -> None:
+        super().__init__()
+        self.block = block
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs, block = kwargs or {}, self.block
+        name = func.name().removeprefix("aten::")
+        name = name if "." in name else f"{name}.default"
+        if func.namespace != "aten" or name not in _ROUNDS or not any(True for _ in _tensors((args, list(kwargs.values())))):
+            return func(*args, **kwargs)
+        at = _Place(block)
+        if not block._takes(name):
+            return func(*args, **kwargs)
+        if block.mode == "up_down":
+            return self._perturbed(at, name, func(*args, **kwargs))
+        handler = HANDLERS.get(name)
+        if handler is None:
+            block._lacks(name, "it is")
+            return func(*args, **kwargs)
+        try:
+            found = handler(at, *args, **kwargs)
+            if isinstance(found, tuple):
+                return tuple(None if v is None else as_tensor(np.asarray(v)) for v in found)
+            made = as_tensor(np.asarray(found))
+        except _Lacks as error:
+            block._lacks(name, str(error))
+            return func(*args, **kwargs)
+        if name.split(".")[0].endswith("_"):
+            args[0].copy_(made)
+            return args[0]
+        return made
+
+    def _perturbed(self, at: _Place, name: str, made: Any) -> Any:
+        found = list(_tensors(made))
+        if not found:
+            self.block._lacks(name, "an operator without a result is")
+        for i, result in enumerate(found):
+            if i > 0:
+                at.next()
+            array = as_array(result)
+            array[...] = _random_modes.up_down(array, at.words["seed"], at.words["stream"])
+        return made

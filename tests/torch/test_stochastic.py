@@ -1,0 +1,227 @@
+"""repmath.torch.stochastic(): results against rationals, words by program order, what it does not have, and unmodified models."""
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import rounding_oracle
+
+torch = pytest.importorskip("torch")
+
+import repmath  # noqa: E402
+import repmath.torch  # noqa: E402
+from repmath import rounding, study  # noqa: E402
+from repmath.torch import UncoveredOperatorError, stochastic  # noqa: E402
+
+FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
+pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made outside
+
+
+def bits(t):
+    size = t.element_size()
+    return (
+        t.detach()
+        .contiguous()
+        .view({2: torch.int16, 4: torch.int32, 8: torch.int64}[size])
+        .reshape(-1)
+        .numpy()
+        .view(f"u{size}")
+        .tolist()
+    )
+
+
+def check(got, exact, seed, stream, mode):
+    """Results against exact values, which are doubles or fractions."""
+    values = [Fraction(v) for v in (exact.reshape(-1).tolist() if hasattr(exact, "reshape") else exact)]
+    each = rounding_oracle.words(seed, stream, 0, len(values)).tolist()
+    fmt = FORMATS[got.dtype]
+    want = [rounding_oracle.rounded(v, fmt, mode, w) if v else 0 for v, w in zip(values, each, strict=True)]
+    assert bits(got) == want
+
+
+def integers(*shape, bits=14, dtype=torch.float32, seed=0):
+    """Numbers whose products and sums binary64 holds, and float32 does not."""
+    generator = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randint(-(2**bits), 2**bits, shape, generator=generator).to(dtype)
+
+
+@pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
+def test_operators_and_their_numbers_in_program_order(mode):
+    a, b, c = integers(5, 7), integers(7, 3), integers(3)
+    with stochastic(seed=4, sample=9, mode=mode) as block:
+        first = torch.addmm(c, a, b)
+        moved = first.t().contiguous().relu()
+        second = a.sum(1)
+        third = torch.mul(a, 0.1)
+        fourth = torch.add(a, a.flip(0), alpha=-0.3)
+    assert block.calls == 4 and moved.shape == (3, 5)
+    stream = 9 << 32
+    check(first, a.double() @ b.double() + c.double(), 4, stream, mode)
+    check(second, a.double().sum(1), 4, stream + 1, mode)
+    tenth, third_of = Fraction(0.1), Fraction(-0.3)
+    check(third, [Fraction(v) * tenth for v in a.reshape(-1).tolist()], 4, stream + 2, mode)
+    pairs = zip(a.reshape(-1).tolist(), a.flip(0).reshape(-1).tolist(), strict=True)
+    check(fourth, [Fraction(v) + Fraction(w) * third_of for v, w in pairs], 4, stream + 3, mode)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "options"),
+    [
+        ((2, 4, 7, 6), (6, 4, 3, 2), {}),
+        ((2, 4, 8, 7), (4, 2, 3, 3), {"stride": (2, 1), "padding": (1, 2), "groups": 2}),
+        ((1, 3, 9, 8), (2, 3, 2, 3), {"stride": 3, "padding": 1, "dilation": (2, 1)}),
+        ((2, 4, 11), (4, 1, 3), {"groups": 4, "stride": 2, "padding": 3}),
+        ((1, 2, 5, 4, 4), (3, 2, 2, 2, 2), {"padding": 1}),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_convolutions_and_their_gradients(shape, kernel, options, dtype):
+    bits = 12 if dtype is torch.float32 else 7
+    x, w, b = (integers(*s, bits=bits, dtype=dtype).requires_grad_() for s in (shape, kernel, kernel[:1]))
+    convolve = {3: torch.conv1d, 4: torch.conv2d, 5: torch.conv3d}[len(shape)]
+    doubles = [t.detach().double().requires_grad_() for t in (x, w, b)]
+    want = convolve(*doubles, **options)
+    g = integers(*want.shape, bits=bits, dtype=dtype, seed=3)
+    want.backward(g.double())
+    with stochastic(seed=2, sample=1) as block:
+        got = convolve(x, w, b, **options)
+        got.backward(g)
+    stream = 1 << 32
+    assert block.calls == 4
+    check(got, want.detach(), 2, stream, "stochastic")
+    for i, (ours, theirs) in enumerate(zip((x, w, b), doubles, strict=True)):
+        check(ours.grad, theirs.grad, 2, stream + 1 + i, "stochastic")
+
+
+def model():
+    torch.manual_seed(1)
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3),
+        torch.nn.Tanh(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(64, 8),
+        torch.nn.ReLU(),
+        torch.nn.Linear(8, 2),
+    )
+
+
+def trained(**options):
+    """Losses and weights of three steps of stochastic gradient descent."""
+    network, x = model(), torch.randn(8, 1, 6, 6, generator=torch.Generator().manual_seed(2))
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-3)
+    with stochastic(**options) as block:
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = ((network(x) - 0.5) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+    return {"loss": loss.detach(), **{k: v.detach().clone() for k, v in network.named_parameters()}}, block
+
+
+def test_an_unmodified_training_has_one_result_for_each_sample():
+    one, block = trained(seed=5, sample=1)
+    again, _ = trained(seed=5, sample=1)
+    other, _ = trained(seed=5, sample=2)
+    assert block.calls > 60 and not block.uncovered
+    assert all(bits(one[k]) == bits(again[k]) for k in one)
+    assert any(bits(one[k]) != bits(other[k]) for k in one)
+    network, x = model(), torch.ones(2, 1, 6, 6)
+    found = study.variability(lambda: {"y": network(x)}, 6, block=lambda i: stochastic(sample=i), method="parker")
+    assert 5 < found["y"].summary()["median"] < 7.3
+
+
+SCRIPT = """
+import sys; sys.path[:0] = sys.argv[1:]
+import repmath, torch, test_stochastic
+for options in ({"seed": 5}, {"mode": "up_down"}, {"mode": "random", "sample": 3}):
+    print(repmath.torch.digest(*test_stochastic.trained(**options)[0].values()))
+"""
+
+
+def test_a_training_has_one_digest_for_instruction_sets_and_threads():
+    folder = os.path.dirname(__file__)
+    seen = set()
+    for number, isa in enumerate(repmath._core.available_isas()):
+        threads = str(1 + number % 2)
+        environment = os.environ | {"REPMATH_ISA": isa, "REPMATH_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        command = [sys.executable, "-W", "ignore", "-c", SCRIPT, folder, os.path.dirname(rounding_oracle.__file__)]
+        support = os.path.join(os.path.dirname(folder), "controls")
+        done = subprocess.run([*command, support], env=environment, capture_output=True, text=True, check=True)
+        seen.add(done.stdout)
+    assert len(seen) == 1 and len(set(next(iter(seen)).split())) == 3
+
+
+def test_filters_change_no_word_of_the_rest():
+    a, b = integers(4, 4), integers(4, 4, seed=5)
+
+    def run(**options):
+        with stochastic(seed=1, **options):
+            return (a @ b), torch.exp(a / 2**14), (b @ a)
+
+    everything, some, rest = run(), run(only="mm*"), run(exclude=["mm.default"])
+    with repmath.torch.reproducible():
+        nearest = (a @ b), torch.exp(a / 2**14), (b @ a)
+    assert [bits(some[i]) == bits(everything[i]) for i in (0, 1, 2)] == [True, False, True]
+    assert bits(some[1]) == bits(nearest[1]) and bits(rest[1]) == bits(everything[1])
+    assert bits(rest[0]) == bits(nearest[0]) and bits(everything[0]) != bits(nearest[0])
+
+
+def test_operators_without_the_rule_are_named():
+    x = torch.randn(3, 4)
+    with stochastic(), pytest.raises(UncoveredOperatorError, match=r"aten\._softmax\.default.*stochastic rounding"):
+        torch.softmax(x, 1)
+    with stochastic(strict=False) as block:
+        got = torch.softmax(x, 1)
+        torch.mean(torch.ones(3))
+    assert block.uncovered["_softmax.default: it is not there"] == 1 and len(block.uncovered) == 2
+    with repmath.torch.reproducible():
+        assert bits(got) == bits(torch.softmax(x, 1))
+
+
+def test_up_down_moves_every_result_by_one_step():
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0)
+    x = torch.randn(2, 5, 16)
+    with stochastic(mode="up_down") as block:
+        got = torch.softmax(x, 2)
+        layer(x).sum().backward()
+    with repmath.torch.reproducible():
+        want = torch.softmax(x, 2)
+    steps = np.array(bits(got), np.int64) - np.array(bits(want), np.int64)
+    each = rounding.words(want.numel()) >> 31
+    assert (steps == np.where(each == 1, 1, -1)).all() and block.calls > 20 and not block.uncovered
+
+
+def test_blocks_nest_and_end():
+    a = integers(6, 6)
+    with stochastic(seed=1) as outer:
+        first = a @ a
+        with pytest.raises(RuntimeError, match="stop"), stochastic(seed=2):
+            raise RuntimeError("stop")
+        second = a @ a
+    assert outer.calls == 2 and bits(first) != bits(second)
+    with outer:
+        assert bits(a @ a) == bits(first)
+    with repmath.torch.reproducible():
+        plain = a @ a
+        assert bits(plain) != bits(first)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "name"),
+    [
+        ({"mode": "nearest"}, ValueError, "mode"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"seed": 1.0}, TypeError, "seed"),
+        ({"sample": 2**32}, ValueError, "sample"),
+        ({"sample": True}, TypeError, "sample"),
+        ({"only": [1]}, TypeError, "only"),
+        ({"exclude": [None]}, TypeError, "exclude"),
+        ({"strict": 1}, TypeError, "strict"),
+    ],
+)
+def test_errors_name_the_argument(options, error, name):
+    with pytest.raises(error, match=name):
+        stochastic(**options)
