@@ -98,6 +98,15 @@ def test_ranks_with_other_instruction_sets(tmp_path):
     assert {f["gpt2"] for f in found} == {train("gpt2")}
 
 
+@pytest.mark.parametrize("case", ["between steps", "in a sum", "in a hook"])
+def test_a_rank_that_ends_is_an_error_on_the_others(case, tmp_path):
+    ranks.run("rank_killed", tmp_path, 3, env={"RANK_CASE": case})
+    for rank in (0, 1):
+        seconds, text = json.loads((tmp_path / f"{case}-{rank}.json").read_text())
+        assert text
+        assert seconds < 60  # on a busy machine; gloo sees it at once
+
+
 def test_stock_gradients_depend_on_the_number_of_ranks(found):
     """A control. (PyTorch averages: the digests would differ in any case, so those of two and three ranks are compared by what they say of all.)"""
     assert len({found[size, 0]["plain"] for size in SIZES}) == len(SIZES)

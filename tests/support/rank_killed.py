@@ -1,0 +1,43 @@
+"""What the ranks of test_a_rank_that_ends do: the last one ends in the middle of a training, at the moment that RANK_CASE names."""
+
+import json
+import os
+import time
+
+import torch
+import torch.distributed as dist
+from rank_training import train
+
+from repmath.torch._aten import collectives
+from repmath.torch._exact import exchange
+
+
+def _end(*_):
+    os._exit(0)
+
+
+def main(rank, size, directory):
+    case, last = os.environ["RANK_CASE"], rank == size - 1
+    seconds, text = 0.0, ""
+    if case == "between steps":
+        train("cnn", rank, size, "one bucket")
+        if last:
+            _end()
+    elif last:  # after the ranks have agreed
+        if case == "in a sum":
+            collectives._WAYS["sum"] = _end
+        else:
+            exchange.settle = _end
+    try:
+        begin = time.monotonic()
+        if case == "in a sum":
+            import repmath.torch
+
+            with repmath.torch.reproducible():
+                dist.all_reduce(torch.ones(100_000))
+        else:
+            train("cnn", rank, size, "one bucket")
+    except Exception as error:
+        seconds, text = time.monotonic() - begin, f"{type(error).__name__}: {error}"
+    (directory / f"{case}-{rank}.json").write_text(json.dumps([seconds, text]))
+    os._exit(0)
