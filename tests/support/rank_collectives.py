@@ -56,12 +56,12 @@ def main(rank, size, directory):
     found = {}
     for fmt in FORMATS:
         of_all = {op: small_terms(fmt, size) if op == "PRODUCT" else terms(fmt, size) for op in OPS}
-        for way, small in (("all at once", 1 << 14), ("in shares", 0)):
+        for way, small, n in (("all at once", 1 << 14, N), ("in shares", 0, N), ("in even shares", 0, N - 1)):
             collectives._SMALL = small
             for op in OPS:
                 mine, reduce_op = of_all[op][rank], getattr(dist.ReduceOp, op)
                 with repmath.torch.reproducible():
-                    t = as_tensor(mine.copy())
+                    t = as_tensor(mine[:n].copy())
                     dist.all_reduce(t, reduce_op)
                     found[fmt, op, way] = as_array(t)
         mine, other = of_all["SUM"][rank], of_all["SUM"][(rank * 2 + 1) % size if size % 2 else size - 1 - rank]

@@ -66,6 +66,7 @@ def test_reductions_over_ranks_are_rounded_once(found, fmt, op, size):
     for rank in range(size):
         for way in ("all at once", "in shares"):
             assert (_bits(found[size, rank][fmt, op, way], fmt) == expected).all(), (rank, way)
+        assert (_bits(found[size, rank][fmt, op, "in even shares"], fmt) == expected[:-1]).all()
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

@@ -179,8 +179,8 @@ def _reduced(group: _Group, rows: torch.Tensor, way: str) -> torch.Tensor:
     return made
 
 
-def all_reduced(group: _Group, t: torch.Tensor, way: str) -> torch.Tensor:
-    """The reduction over all ranks of the elements of a contiguous tensor, on each."""
+def all_reduced(group: _Group, t: torch.Tensor, way: str, into: bool = False) -> torch.Tensor:
+    """The reduction over all ranks of the elements of a contiguous tensor, on each; `into` the tensor itself where that saves a copy."""
     size, n = group.size(), t.numel()
     flat = t.reshape(-1)
     if not n:
@@ -191,6 +191,9 @@ def all_reduced(group: _Group, t: torch.Tensor, way: str) -> torch.Tensor:
     rows = flat.new_empty((size, shares[group.rank()]))
     group.alltoall_base(rows.view(-1), flat, [rows.shape[1]] * size, shares).wait()
     mine = _reduced(group, rows, way)
+    if into and shares[-1] == shares[0]:
+        group._allgather_base(flat, mine).wait()
+        return t
     if shares[-1] < shares[0]:
         mine = torch.cat([mine, mine.new_zeros(shares[0] - mine.numel())])
     return _gathered(group, mine).view(-1)[:n].view(t.shape)
@@ -254,7 +257,9 @@ def _all_reduce_each(tensors: Any, process_group: Any, reduce_op: Any) -> bool:
     if _exact(real):
         return False
     for t in real:
-        t.copy_(all_reduced(group, t.contiguous(), way))
+        made = all_reduced(group, t.contiguous(), way, into=True)
+        if made.data_ptr() != t.data_ptr():
+            t.copy_(made)
     return True
 
 
