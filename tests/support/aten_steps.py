@@ -148,6 +148,16 @@ def xlog1py(dtype, x, y):
     return x * function("log1p", y)
 
 
+def mvlgamma(dtype, x, p):
+    arguments = [x - j / 2 for j in range(p)]
+    if any(v <= 0 and v == round(v) for v in arguments if math.isfinite(v)):
+        return math.inf
+    terms = [function("lgamma", v) for v in arguments]
+    if not all(map(math.isfinite, terms)):
+        return sum(terms)
+    return into(sum(map(mpq, terms)), torch.float64) + p * (p - 1) / 4 * math.log(math.pi)
+
+
 def round_decimals(dtype, x, decimals):
     if not decimals:
         return float(torch.tensor(x, dtype=torch.float64).round())
@@ -177,6 +187,7 @@ steps("scaled_softplus_backward", softplus_backward, "grad_output", "self", "bet
 steps("logit", logit, "self", "eps")
 steps("logit_backward", logit_backward, "grad_output", "self", "eps")
 steps("entr", entr, "self")
+steps("mvlgamma", mvlgamma, "self", "p")
 steps("xlogy", xlogy, "self", "other")
 steps("xlog1py", xlog1py, "self", "other")
 steps("round_decimals", round_decimals, "self", "decimals")

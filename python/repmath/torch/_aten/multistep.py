@@ -1,5 +1,6 @@
 """Operators of several steps: one rounding per step in binary64, and one to a narrower format at the end."""
 
+import math
 from typing import Any, TypeAlias
 
 import torch
@@ -92,6 +93,19 @@ def logit_backward(g: torch.Tensor, x: torch.Tensor, eps: float | None = None) -
     made = convert(apply("divide", widened(g), _times(wide, apply("subtract", 1.0, wide))), format_of(g, x))
     low, outside = (0.0, torch.nan) if eps is None else (float(eps), 0.0)
     return torch.where((wide < low) | (wide > 1 - low), made.new_full((), outside), made)
+
+
+@integers
+@kernel
+def mvlgamma(x: torch.Tensor, p: int) -> torch.Tensor:
+    """The exact sum of lgamma(x - j/2), j below p, rounded; then p (p - 1)/4 log(pi) is added."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    x = as_float(x)
+    halves = torch.arange(p, dtype=torch.float64) / 2
+    terms = apply("lgamma", apply("subtract", widened(x).unsqueeze(-1), halves))
+    total: torch.Tensor = KERNELS["sum"](terms, [-1])
+    return convert(apply("add", total, p * (p - 1) / 4 * math.log(math.pi)), x.dtype)
 
 
 @kernel
