@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch.autograd import forward_ad
 from torch.nn import _reduction
@@ -167,7 +168,7 @@ def _called(name: str) -> _Whole:
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         inside = _blocks.inside()
-        with _dispatch_key.composed():
+        with _dispatch_key.composed(), np.errstate(all="ignore"):
             found = WHOLES[name](*arguments, **keywords) if inside else NotImplemented
             return overload(*arguments, **keywords) if found is NotImplemented else found
 

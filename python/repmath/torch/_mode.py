@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch._library.custom_ops import OPDEFS
 from torch._subclasses.fake_tensor import FakeTensor
@@ -251,7 +252,7 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
 
     def _call(self, function: Callable[..., Any], func: Any, args: Any, kwargs: Any) -> Any:
         try:
-            with _core.Environment():
+            with _core.Environment(), np.errstate(all="ignore"):
                 return function(*args, **kwargs)
         except Exception as error:
             return self.failed(error, func, args, kwargs)
