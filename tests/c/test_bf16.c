@@ -10,7 +10,7 @@
 
 #include "check.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(RM_CFG_BF16) /* the compiler has the instruction */
 #include <cpuid.h>
 #include <immintrin.h>
 
