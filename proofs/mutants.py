@@ -26,7 +26,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -501,6 +501,10 @@ class Trial:
             else:
                 pieces = list(pieces_of(self.kernel, self.text, mutant))
                 self.rng.shuffle(pieces)  # one at which it fails comes early
+            ends = at_ends(self.kernel, self.text, mutant, self.pieces)
+            pieces = pieces if ends is None else ends
+            if self.lines[place[0]].startswith("lookup"):
+                pieces = [p for p in pieces if may_read(self.lines, place, p)]
             try:
                 changed = parse(changed_to(self.text, place, other), True)
             except (ValueError, KeyError):
@@ -597,6 +601,100 @@ def other_multiple(kernel: Kernel, text: str, mutant: Mutant, where: list[Point]
             if ((bits_of(z) - multiple) % 32 == 0) is not wanted:
                 return False
     return True
+
+
+def before_index(lines: list[str], at: int) -> int | None:
+    """Of an integer that is added to the bits of a number, of which the upper ones then choose an entry and the middle of its interval: the number."""
+    users = [(k, line.split()) for k, line in enumerate(lines) if f"#{at}" in line.split()]
+    if len(users) != 1 or users[0][1][0] != "iadd":
+        return None
+    total, (_, *operands) = users[0]
+    (bits,) = [lines[int(w[1:])].split() for w in operands if w != f"#{at}"]
+    after = [line.split() for line in lines if f"#{total}" in line.split()]
+    masks = [lines[int(w[1:])].split() for words in after if words[0] == "iand" for w in words[1:] if w != f"#{total}"]
+    shifts = [2 ** int(words[2]) for words in after if words[0] == "srl"]
+    chooses = {words[0] for words in after} == {"srl", "iand"} and all(words[0] == "iconst" for words in masks)
+    if not chooses or any(-int(words[1]) != shifts[0] for words in masks) or bits[0] != "bits":
+        return None
+    return int(bits[1][1:])
+
+
+def of_size(lines: list[str], number: int) -> Callable[[float], float] | None:
+    """The number by the argument's size, with which it rises: by magnitudes, smaller ones, and sums and products with numbers above 0."""
+    words = lines[number].split()
+    if words[0] == "input":
+        return abs if words[1] == "x" else None
+    if words[0] not in ("abs", "min", "add", "mul"):
+        return None
+    operands = [lines[int(w[1:])].split() for w in words[1:]]
+    constants = [float.fromhex(w[1]) for w in operands if w[0] == "const"]
+    inner = [int(w[1:]) for w, of in zip(words[1:], operands, strict=True) if of[0] != "const"]
+    before = of_size(lines, inner[0]) if len(inner) == 1 and all(c > 0 for c in constants) else None
+    return before and (
+        lambda x: evaluate(
+            Graph(
+                [("input", ["x"]), *(("const", [c.hex()]) for c in constants), (words[0], [*range(1 + len(constants))])],
+                {"y": 1 + len(constants)},
+            ),
+            {"x": before(x)},
+        )["y"]
+    )
+
+
+def at_ends(kernel: Kernel, text: str, mutant: Mutant, pieces: list[prove.Piece]) -> list[prove.Piece] | None:
+    """Where such an integer chooses another entry, one unit off: at the arguments whose number has as bits, with the larger of both integers, a multiple of
+    the interval's. All arguments that give it are a piece. None: of another integer nothing is known here."""
+    (at, k), other = mutant
+    lines = text.splitlines()
+    number = before_index(lines, at) if lines[at].startswith("iconst") else None
+    size = of_size(lines, number) if number is not None else None
+    if size is None or any(p.multiples is not None or isinstance(p, (Pair, Reduced)) for p in pieces):
+        return None
+    larger, (shift,) = (
+        max(int(lines[at].split()[k]), int(other)),
+        {
+            int(words[2])
+            for words in map(str.split, lines)
+            if words[0] == "srl" and f"#{at}" in lines[int(words[1][1:])].split()
+        },
+    )
+    found = []
+    for sign in {1 if p.high > 0 else -1 for p in pieces}:
+        sizes = [abs(v) for p in pieces for v in (p.low, p.high) if (p.high > 0) == (sign > 0)]
+        low, high = bits_of(float(min(sizes))), bits_of(float(max(sizes)))
+        first, last = (bits_of(size(double_of(x))) + larger >> shift for x in (low, high))
+        for multiple in range(first, last + 1):
+            ends = [first_with(size, low, high, (multiple << shift) - larger + more) for more in (0, 1)]
+            if ends[0] < ends[1]:
+                a, b = sorted(sign * Fraction(double_of(x)) for x in (ends[0], ends[1] - 1))
+                found.append(prove.Piece(a - abs(a) / 2**50, b + abs(b) / 2**50))
+    return found
+
+
+def may_read(lines: list[str], place: Place, piece: prove.Piece) -> bool:
+    """Whether the entry is read on a piece, as far as the index is known to rise with the argument's size."""
+    index = lines[int(lines[place[0]].split()[1][1:])].split()
+    total = lines[int(index[1][1:])].split() if index[0] == "srl" else [""]
+    whole = [int(w[1:]) for w in total[1:] if lines[int(w[1:])].startswith("iconst")] if total[0] == "iadd" else []
+    number = before_index(lines, whole[0]) if len(whole) == 1 else None
+    size = of_size(lines, number) if number is not None else None
+    if size is None or piece.multiples is not None or isinstance(piece, (Pair, Reduced)):
+        return True
+    low, high = sorted(abs(float(v)) for v in (piece.low, piece.high))
+    if piece.low < 0 < piece.high:
+        low = 0.0
+    added, shift = int(lines[whole[0]].split()[1]), int(index[2])
+    first, last = (bits_of(size(v)) + added >> shift for v in (math.nextafter(low, 0), math.nextafter(high, math.inf)))
+    return (place[1] - 2 - first) % 16 <= last - first
+
+
+def first_with(size: Callable[[float], float], low: int, high: int, wanted: int) -> int:
+    """The bits of the first argument, of these, whose number has at least these bits; high + 1: none has."""
+    high += 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bits_of(size(double_of(middle))) >= wanted else (middle + 1, high)
+    return low
 
 
 def larger_powers(kernel: Kernel, graph: Graph, pieces: list[prove.Piece], until: float) -> bool | None:

@@ -123,3 +123,36 @@ def test_another_magic_number_gives_another_multiple(name):
         for other in mutants.others(words, k):
             seen = mutants.other_multiple(KERNELS[name], text, ((at, k), other), where)
             assert seen is (words[0] == "const" and mutants.is_magic(float.fromhex(words[k])))
+
+
+@pytest.mark.parametrize("name", ["erfc_dd", "gelu_dd", "erfinv_dd"])
+def test_where_an_entry_is_chosen(name):
+    """An integer one unit off chooses another entry at those arguments alone; and an entry is read where an evaluation reads it."""
+    kernel, text, rng = KERNELS[name], graph.recorded(name), random.Random(1)
+    lines, pieces = text.splitlines(), mutants.prove_pieces(KERNELS[name])
+    (at,) = [
+        at for at, k, words in mutants.integers(text) if words[0] == "iconst" and mutants.before_index(lines, at) is not None
+    ]
+    index = next(k for k, line in enumerate(lines) if line.startswith("srl"))
+    size = mutants.of_size(lines, mutants.before_index(lines, at))
+    for other in mutants.others(lines[at].split(), 1):
+        ends = mutants.at_ends(kernel, text, ((at, 1), other), pieces)
+        assert len(ends) > 8
+
+        def entry(x, added):
+            return (graph.bits_of(size(x)) + added) >> int(lines[index].split()[2])
+
+        added = int(lines[at].split()[1])
+        for piece in ends:
+            middle = float((piece.low + piece.high) / 2)
+            assert entry(abs(middle), added) != entry(abs(middle), int(other))
+            for x in (float(piece.low) * (1 - 2.0**-48), float(piece.high) * (1 + 2.0**-48)):
+                assert entry(abs(x), added) == entry(abs(x), int(other))
+        assert all(entry(x, added) == entry(x, int(other)) for x in (rng.uniform(0.1, 5) for _ in range(200)))
+    table = next(k for k, line in enumerate(lines) if line.startswith(f"lookup #{index} "))
+    for p in some_points(name, 12):
+        x = p.inputs["x"]
+        near = prove.Piece(*sorted(taylor.Fraction(x * f) for f in (1, 1 + 2.0**-20)))
+        read = {k for at, k in mutants.entries_at(text, p) if at == table}
+        assert all(mutants.may_read(lines, (table, k), near) for k in read)
+        assert sum(mutants.may_read(lines, (table, 2 + k), near) for k in range(16)) <= 2
