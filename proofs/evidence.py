@@ -132,11 +132,13 @@ numbers off at once, this one among them, each by as much as a unit either way, 
 rejected or refused, harmless, open. Half of the bound: rejected by a number, proved too, or not proved. Largest error seen: the error of the unchanged
 kernel over its bound, at the numbers on which mutants are evaluated.
 
-Open: nothing is known of the mutant. No number tried shows an error, the proof with the change does not fail, and it does not end in the minute that each
-kernel's mutants have together; or the number stands for more than its value, and the analysis would not see the change: the magic number by which a multiple of pi is
-found, and the 1 that stands for 2^-n in expm1. That weakens no bound, since the kernels as they are have their certificates. What is open is whether the
-proofs would notice a unit in the last place of such a number: in these kernels constants at which a function is cut, factors of error bounds, magic
-numbers, masks and offsets of integers, and a few entries of tables. A change of a kernel needs a new certificate in any case. `proofs/mutants.json` names each one.
+Some mutants change nothing that is computed, or only at a few arguments: a number on a side of a step that is not taken, the bits of a NaN, a table's entry beyond
+its interval, an integer that chooses the entry, which one unit off chooses another one at the ends of intervals alone. There the proof is of these arguments.
+With another magic number the multiple that a reduction takes is another one, as numbers show.
+
+Open: nothing is known of the mutant. No number tried shows an error, the proof with the change does not fail, and it does not end in the time that each
+kernel's mutants have together, a minute, or what `--left` gives them. That weakens no bound, since the kernels as they are have their certificates. A change of
+a kernel needs a new certificate in any case. `proofs/mutants.json` names each one.
 
 | kernel | mutants | rejected | refused | together | alone | open | integers | half of the bound | largest error seen |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -477,7 +477,7 @@ class Trial:
                     self.fate[mutant] = "rejected"
         apart = unread(self.kernel, self.graph)
         for mutant in self.left():
-            if mutant[0][0] in apart or stays_nan(self.lines, mutant):
+            if mutant[0][0] in apart or stays_nan(self.lines, mutant) or widens(self.lines, mutant):
                 self.fate[mutant] = "alone"
             elif self.means_more(mutant[0]) and other_multiple(self.kernel, self.text, mutant, self.where):
                 self.fate[mutant] = "rejected"
@@ -502,6 +502,7 @@ class Trial:
                 pieces = list(pieces_of(self.kernel, self.text, mutant))
                 self.rng.shuffle(pieces)  # one at which it fails comes early
             ends = at_ends(self.kernel, self.text, mutant, self.pieces)
+            ends = at_steps(self.kernel, self.lines, mutant, self.pieces) if ends is None else ends
             pieces = pieces if ends is None else ends
             if self.lines[place[0]].startswith("lookup"):
                 pieces = [p for p in pieces if may_read(self.lines, place, p)]
@@ -586,6 +587,26 @@ def stays_nan(lines: list[str], mutant: Mutant) -> bool:
     return bool(users) and all(words[0] == "from_bits" for words in users)
 
 
+def widens(lines: list[str], mutant: Mutant) -> bool:
+    """Whether a number is larger and stands only before a magnitude in the last sum of the bound, which thereby is larger and nothing else."""
+    (at, k), other = mutant
+    words = lines[at].split()
+    users = [line.split() for line in lines if f"#{at}" in line.split()]
+    if (
+        words[0] != "const"
+        or not 0 < float.fromhex(words[k]) < float.fromhex(other)
+        or len(users) != 1
+        or users[0][0] != "mad"
+    ):
+        return False
+    first, second, rest = users[0][1:]
+    factor = second if first == f"#{at}" else first
+    total = [
+        line.split()[1] for line in lines if line.startswith("out") and lines[int(line.split()[2][1:])].split() == users[0]
+    ]
+    return rest != f"#{at}" and total == ["err"] and lines[int(factor[1:])].startswith("abs")
+
+
 def other_multiple(kernel: Kernel, text: str, mutant: Mutant, where: list[Point]) -> bool:
     """Whether the kernel takes another multiple of pi/16 for the nearest one: its last bits are those of the sum with the magic number."""
     lines = text.splitlines()
@@ -668,6 +689,26 @@ def at_ends(kernel: Kernel, text: str, mutant: Mutant, pieces: list[prove.Piece]
             if ends[0] < ends[1]:
                 a, b = sorted(sign * Fraction(double_of(x)) for x in (ends[0], ends[1] - 1))
                 found.append(prove.Piece(a - abs(a) / 2**50, b + abs(b) / 2**50))
+    return found
+
+
+def at_steps(kernel: Kernel, lines: list[str], mutant: Mutant, pieces: list[prove.Piece]) -> list[prove.Piece] | None:
+    """The same of what a logarithm of two parts takes from the bits of a number: the entry, the interval's end and the exponent are others only where the number
+    is an end of the 16 intervals of an octave, or the one before. For logaddexp the number is 1 + e^-x, rounded."""
+    (at, _), _ = mutant
+    begin = bits_of(float(prove.OCTAVE))
+    users = {line.split()[0] for line in lines if f"#{at}" in line.split()}
+    if kernel.kind not in ("dd_log_sum", "dd_sum") or lines[at] != f"iconst {begin}" or users != {"isub"}:
+        return None
+    ends, near, found = [Fraction(double_of(begin + (j << 48))) for j in range(33)], Fraction(1, 2**48), []
+    if kernel.kind == "dd_sum":  # the sum is within 2^-52 of 1 + e^-x
+        ends = [known(lambda: -(arb(1) * (end - 1).numerator / (end - 1).denominator).log()) for end in ends if 1 < end < 2]  # noqa: B023
+        near = Fraction(1, 2**40)
+    for piece in pieces:
+        for end in ends:
+            low, high = max(piece.low, end - near * abs(end)), min(piece.high, end + near * abs(end))
+            if low < high:
+                found.append(replace(piece, low=low, high=high))
     return found
 
 

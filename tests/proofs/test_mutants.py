@@ -156,3 +156,27 @@ def test_where_an_entry_is_chosen(name):
         read = {k for at, k in mutants.entries_at(text, p) if at == table}
         assert all(mutants.may_read(lines, (table, k), near) for k in read)
         assert sum(mutants.may_read(lines, (table, 2 + k), near) for k in range(16)) <= 2
+
+
+@pytest.mark.parametrize("name", ["log_sum_dd", "logaddexp_dd"])
+def test_where_a_logarithm_takes_another_entry(name):
+    kernel, text = KERNELS[name], graph.recorded(name)
+    lines, pieces = text.splitlines(), mutants.prove_pieces(kernel)
+    places = [(at, k) for at, k, words in mutants.integers(text) if mutants.at_steps(kernel, lines, ((at, k), "0"), pieces)]
+    assert len(places) == 1
+    for other in mutants.others(lines[places[0][0]].split(), 1):
+        ends = mutants.at_steps(kernel, lines, (places[0], other), pieces)
+        changed = graph.parse(mutants.changed_to(text, places[0], other), True)
+        assert len(ends) >= 15 and mutants.proved(kernel, changed, ends[:12], float("inf"))
+    wrong = graph.parse(mutants.changed_to(text, places[0], str(graph.bits_of(0.828125))), True)
+    assert not mutants.proved(kernel, wrong, ends, float("inf"))
+
+
+def test_a_wider_bound():
+    lines = graph.recorded("logaddexp_dd").splitlines()
+    found = {
+        lines[at]: [mutants.widens(lines, ((at, k), other)) for other in mutants.others(words, k)]
+        for at, k, words in mutants.numbers("\n".join(lines))
+        if words[0] == "const"
+    }
+    assert found.pop("const 0x1p-104") == [False, True] and not any(map(any, found.values()))
