@@ -52,11 +52,11 @@ def words(seed, stream, first, n):
     return random_oracle.words(seed, stream, 2**64 + first, n)
 
 
-def exact_value(function, row):
+def exact_value(function, row, digits=DIGITS):
     """The value of an elementwise function at numbers: a rational, to DIGITS digits where it is not one. None where it is not finite
     or zero, or an argument is NaN. A function of MPFR rounds toward zero, and says whether it has cut anything off: a hair then stands
     for that. Definitions say themselves what is nearer to a number than their precision shows."""
-    with gmpy2.context(definitions.wide(DIGITS), round=gmpy2.RoundToZero) as context:
+    with gmpy2.context(definitions.wide(digits), round=gmpy2.RoundToZero) as context:
         context.clear_flags()
         try:
             value = definitions.value(function, *[gmpy2.mpfr(v, 53) for v in row])
