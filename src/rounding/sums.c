@@ -1,12 +1,13 @@
 /* Exact sums and matrix products under the random rounding modes.
  *
  * A sum is taken in double-double first: products are exact as a pair, two-sums keep what each addition rounds, and the
- * low parts are added in binary64. With A the sum of the magnitudes of the k terms, every high part is at most A (1 +
- * 2^-43) for k <= 2^10 2^..., and so:
- *   a two-sum leaves at most 2^-53 of its sum over: k of them together k 2^-53 A, and the low parts of products 2^-53 A more;
- *   the low sum adds 2k such parts, each addition off by 2^-53 of at most (k + 1) 2^-53 A (1 + 2^-20): 2k (k + 1) 2^-106 A.
- * For k <= 2^24 that, the error of A itself, and the underflow of low parts, 2k 2^-1074, are together below (k + 2)^2
- * 2^-104 A where A >= 2^-900. Ziv's rounding test decides with that bound; the superaccumulator computes what it leaves
+ * low parts are added in binary64. With A the sum of the magnitudes of the k terms, as computed, and k <= 2^24, every high part
+ * is at most A (1 + 2^-27), and so:
+ *   the two-sums leave k 2^-53 A (1 + 2^-27) together, and the products 2^-53 A (1 + 2^-27) more: no low sum is larger;
+ *   each of k additions to the low sum is off by 2^-53 of that at most, and the k additions of a product's part to that of a
+ *   two-sum by (k + 1) 2^-106 A (1 + 2^-27) together: (k + 1)^2 2^-106 A (1 + 2^-26) in all.
+ * That and the underflow of low parts, 2k 2^-1074, are together below (k + 2)^2 2^-104 A where A >= 2^-900.
+ * Ziv's rounding test decides with that bound; the superaccumulator computes what it leaves
  * undecided, and all that is infinite, NaN or beyond these limits. */
 #include <string.h>
 
