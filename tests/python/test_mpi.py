@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed")
-pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which("mpirun") is None
+    or "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout,
+    reason="not installed: mpirun of Open MPI",
+)
 
 from exact_oracle import FORMATS, exact_bits, round_rational  # noqa: E402
 
