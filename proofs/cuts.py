@@ -111,7 +111,9 @@ def hold(cut: Cut) -> int:
 
 
 # Functions of one argument whose settled results are those of larger reductions, which have proofs of their own, and of zeros and infinities.
-OTHERWISE = {"sin", "cos", "tan", "cbrt", "sqrt", "rsqrt"}
+# Those of half-turns are settled at and beyond 2^53, where every number of binary64 is a whole one and even.
+HALF_TURNS = {"sinpi", "cospi", "tanpi"}
+OTHERWISE = {"sin", "cos", "tan", "cbrt", "sqrt", "rsqrt"} | HALF_TURNS
 
 
 @functools.cache
@@ -214,10 +216,10 @@ def settled(function: str, text: str) -> list[Settled]:
 # The arguments at which the functions are real or infinite that are not so everywhere; the ends are.
 REAL = {
     **dict.fromkeys(("log", "log2", "log10"), (Fraction(0), LARGEST)),
-    "log1p": (Fraction(-1), LARGEST),
+    **dict.fromkeys(("log1p", "log2p1", "log10p1"), (Fraction(-1), LARGEST)),
     "acosh": (Fraction(1), LARGEST),
     "ndtri": (Fraction(0), Fraction(1)),
-    **dict.fromkeys(("asin", "acos", "atanh", "erfinv"), (Fraction(-1), Fraction(1))),
+    **dict.fromkeys(("asin", "acos", "asinpi", "acospi", "atanh", "erfinv"), (Fraction(-1), Fraction(1))),
 }
 
 

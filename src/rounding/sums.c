@@ -1,8 +1,8 @@
 /* Exact sums and matrix products under the random rounding modes.
  *
  * A sum is taken in double-double first: products are exact as a pair, two-sums keep what each addition rounds, and the
- * low parts are added in binary64. With A the sum of the magnitudes of the k terms, as computed, and k <= 2^24, every high part
- * is at most A (1 + 2^-27), and so:
+ * low parts are added in binary64. With A the sum of the magnitudes of the k terms, as computed, and k <= 2^24, every
+ * high part is at most A (1 + 2^-27), and so:
  *   the two-sums leave k 2^-53 A (1 + 2^-27) together, and the products 2^-53 A (1 + 2^-27) more: no low sum is larger;
  *   each of k additions to the low sum is off by 2^-53 of that at most, and the k additions of a product's part to that of a
  *   two-sum by (k + 1) 2^-106 A (1 + 2^-27) together: (k + 1)^2 2^-106 A (1 + 2^-26) in all.

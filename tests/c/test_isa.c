@@ -45,7 +45,7 @@ static int in_child(int (*body)(const char *), const char *name) {
 int main(void) {
   static const char *const known[] = {"base", "avx2", "avx512", "avx512bf16", "amx", "neon"};
   CHECK(rm_isa_available("base"));
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < (int)(sizeof known / sizeof *known); i++) {
     int here = rm_isa_available(known[i]);
     printf("%s: %s\n", known[i], here ? "available" : "not available");
     CHECK_FOR(in_child(here ? case_usable : case_unusable, known[i]) == 0, known[i]);

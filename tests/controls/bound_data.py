@@ -738,6 +738,34 @@ def transforms_in_two_parts(lib, rng):
     return transforms_of(lib, rng, "f64")
 
 
+class RandomRounding(ctypes.Structure):
+    _fields_ = [("mode", ctypes.c_int32), ("seed", ctypes.c_uint64), ("stream", ctypes.c_uint64), ("first", ctypes.c_int64)]
+
+
+def sums_rounded_at_random(lib, rng):
+    """1 - 2^-111 + 2^-115, whose middle term is lost beside one that is taken away again, so that double-double has 1 + 2^-115."""
+    n = 64
+    hair = 2.0**-57 * (1 + 2.0**-52 * rng.integers(1, 2**20, n))
+    rows = np.stack([np.ones(n), hair, np.full(n, -(2.0**-111)), -hair, np.full(n, 2.0**-115)], axis=1)
+    out = np.empty(n)
+    how = RandomRounding(5, 7, 0, 0)  # RM_ROUND_RANDOM
+    f = lib.rm_random_sums
+    f.argtypes = [
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int64,
+        ctypes.c_int64,
+        ctypes.c_void_p,
+        ctypes.c_ssize_t,
+        ctypes.c_ssize_t,
+    ]
+    f.argtypes += [ctypes.c_void_p, ctypes.c_void_p]
+    assert (
+        f(NAMES.index("f64"), NAMES.index("f64"), n, 5, rows.ctypes.data, 40, 8, out.ctypes.data, ctypes.addressof(how)) == OK
+    )
+    return bits(out)
+
+
 def small_transforms(lib, rng):
     """Parts that are exactly 0, where the approximations have either sign and are far below the least number."""
     found = []

@@ -97,6 +97,23 @@ def test_settled_results(piece):
         cuts.hold_settled(nearer)
 
 
+@pytest.mark.parametrize("function", sorted(cuts.HALF_TURNS))
+def test_half_turns_at_whole_numbers(function):
+    """Beyond 2^53, where they are settled, and on both sides of it; odd numbers below it are a control that parity counts."""
+    rng = np.random.default_rng(53)
+    near = 2.0**53 + np.arange(-64.0, 65.0)
+    x = np.concatenate([near, rng.uniform(1, 2, 1000) * 2.0 ** rng.integers(53, 1023, 1000), [np.finfo(float).max, 2.0**53]])
+    x = np.concatenate([x, -x])
+    odd = np.array([int(v) % 2 for v in x]) == 1
+    assert odd.any() and not odd[abs(x) >= 2.0**53].any()
+    found = getattr(repmath, function)(x)
+    if function == "cospi":
+        assert np.array_equal(found, np.where(odd, -1.0, 1.0))
+    else:
+        sign = np.signbit(x) ^ (odd if function == "tanpi" else False)
+        assert np.array_equal(found, np.zeros(len(x))) and np.array_equal(np.signbit(found), sign)
+
+
 def test_sums_beyond_their_cuts():
     """A power whose logarithm is a little nearer to 0 does not round to it."""
     found = cuts.sums()

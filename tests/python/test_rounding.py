@@ -41,7 +41,9 @@ def test_other_types():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="mode must be one of nearest, toward_zero, down, up, not 'sideways'"):
+    with pytest.raises(
+        ValueError, match="mode must be one of nearest, toward_zero, down, up, stochastic, random, up_down, not 'sideways'"
+    ):
         rounding.exp(1.0, "sideways")
     with pytest.raises(TypeError, match="exp takes x and mode: 2 arguments, 1 were given"):
         rounding.exp(1.0)
