@@ -100,12 +100,9 @@ RM_LONG void rm_sin_mp_sin(uint64_t *s, const uint64_t *r, const uint64_t *u, in
 
 RM_FN uint64_t rm_sin_mp_err(int n) { return (uint64_t)(18 * n + 26); }
 
-/* |sin(|x| + turn pi/2)| = v 2^e within rm_sin_mp_err(n) units, |x| >= 2^-60; *negative when the sine is. Returns e <=
- * 0. */
-RM_LONG int rm_sin_mp(uint64_t *v, double x, int turn, int n, int *negative) {
-  uint64_t r[RM_MP_LIMBS], u[RM_MP_LIMBS];
-  int j, rest_negative;
-  const int k = rm_sin_mp_reduce(r, x, n, &j, &rest_negative) + turn;
+/* |sin(k pi/2 + rest)| = v 2^e, |rest| = r 2^-j with r and j as reductions give them; *negative when the sine is. Returns e. */
+RM_LONG int rm_sin_mp_reduced(uint64_t *v, const uint64_t *r, int k, int j, int rest_negative, int n, int *negative) {
+  uint64_t u[RM_MP_LIMBS];
   rm_sin_mp_square(u, r, j, n);
   *negative = k >> 1 & 1;
   if (k & 1) {
@@ -115,6 +112,15 @@ RM_LONG int rm_sin_mp(uint64_t *v, double x, int turn, int n, int *negative) {
   rm_sin_mp_sin(v, r, u, n);
   *negative ^= rest_negative;
   return -j;
+}
+
+/* |sin(|x| + turn pi/2)| = v 2^e within rm_sin_mp_err(n) units, |x| >= 2^-60; *negative when the sine is. Returns e <=
+ * 0. */
+RM_LONG int rm_sin_mp(uint64_t *v, double x, int turn, int n, int *negative) {
+  uint64_t r[RM_MP_LIMBS];
+  int j, rest_negative;
+  const int k = rm_sin_mp_reduce(r, x, n, &j, &rest_negative) + turn;
+  return rm_sin_mp_reduced(v, r, k, j, rest_negative, n, negative);
 }
 
 /* sin(|x| + turn pi/2), its sign changed when `flip`, correctly rounded; |x| >= 2^-60. */

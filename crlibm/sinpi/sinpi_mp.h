@@ -25,18 +25,10 @@ RM_LONG int rm_sinpi_mp_reduce(uint64_t *r, double a, int n, int *j, int *negati
  * their arguments and of cuts. */
 RM_FN uint64_t rm_sinpi_mp_err(int n) { return 3 * rm_sin_mp_err(n); }
 RM_LONG int rm_sinpi_mp(uint64_t *v, double a, int turn, int n, int *negative) {
-  uint64_t r[RM_MP_LIMBS], u[RM_MP_LIMBS];
+  uint64_t r[RM_MP_LIMBS];
   int j, rest_negative;
   const int k = rm_sinpi_mp_reduce(r, a, n, &j, &rest_negative) + turn;
-  rm_sin_mp_square(u, r, j, n);
-  *negative = k >> 1 & 1;
-  if (k & 1) {
-    rm_sin_mp_series(v, u, 0, n);
-    return 0;
-  }
-  rm_sin_mp_sin(v, r, u, n);
-  *negative ^= rest_negative;
-  return -j;
+  return rm_sin_mp_reduced(v, r, k, j, rest_negative, n, negative);
 }
 
 /* sin(pi (a + turn/2)), its sign changed when `flip`, correctly rounded. */

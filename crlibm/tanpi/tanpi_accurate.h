@@ -3,27 +3,17 @@
 #pragma once
 
 #include "../sinpi/sinpi_accurate.h"
+#include "../tan/tan_mp.h"
 #include "tanpi.h"
 
 /* |tan(pi a)| = v 2^e within rm_tanpi_mp_err(n) units, for a as in sinpi_mp.h; *negative when the tangent is. Returns e. As
  * rm_tan_mp, with sines and cosines that may be three times as far off. */
 RM_FN uint64_t rm_tanpi_mp_err(int n) { return (uint64_t)(45 * n + 66); }
 RM_LONG int rm_tanpi_mp(uint64_t *v, double a, int n, int *negative) {
-  uint64_t r[RM_MP_LIMBS], u[RM_MP_LIMBS], s[RM_MP_LIMBS], c[RM_MP_LIMBS];
+  uint64_t r[RM_MP_LIMBS];
   int j;
   const int k = rm_sinpi_mp_reduce(r, a, n, &j, negative);
-  rm_sin_mp_square(u, r, j, n);
-  rm_sin_mp_series(c, u, 0, n);
-  rm_sin_mp_sin(s, r, u, n);
-  if (k & 1) { /* -cos r/sin r */
-    *negative = !*negative;
-    rm_mp_shift_down(c, c, 2, n);
-    rm_mp_div(v, c, s, n);
-    return j + 2;
-  }
-  rm_mp_shift_down(s, s, 2, n);
-  rm_mp_div(v, s, c, n);
-  return 2 - j;
+  return rm_tan_mp_reduced(v, r, k, j, n, negative);
 }
 
 RM_COLD uint64_t rm_tanpi_mp_round(double a, int flip, int format, rm_mode mode, uint32_t *flags) {
