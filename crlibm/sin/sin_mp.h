@@ -100,7 +100,8 @@ RM_LONG void rm_sin_mp_sin(uint64_t *s, const uint64_t *r, const uint64_t *u, in
 
 RM_FN uint64_t rm_sin_mp_err(int n) { return (uint64_t)(18 * n + 26); }
 
-/* |sin(k pi/2 + rest)| = v 2^e, |rest| = r 2^-j with r and j as reductions give them; *negative when the sine is. Returns e. */
+/* |sin(k pi/2 + rest)| = v 2^e, |rest| = r 2^-j with r and j as reductions give them; *negative when the sine is. Returns
+ * e. */
 RM_LONG int rm_sin_mp_reduced(uint64_t *v, const uint64_t *r, int k, int j, int rest_negative, int n, int *negative) {
   uint64_t u[RM_MP_LIMBS];
   rm_sin_mp_square(u, r, j, n);

@@ -3,8 +3,8 @@
 
 #include "../sin/sin_mp.h"
 
-/* |tan(k pi/2 + rest)| = v 2^e, as rm_sin_mp_reduced; *negative says whether rest is, and then whether the tangent is. Returns
- * e. */
+/* |tan(k pi/2 + rest)| = v 2^e, as rm_sin_mp_reduced; *negative says whether rest is, and then whether the tangent is.
+ * Returns e. */
 RM_LONG int rm_tan_mp_reduced(uint64_t *v, const uint64_t *r, int k, int j, int n, int *negative) {
   uint64_t u[RM_MP_LIMBS], s[RM_MP_LIMBS], c[RM_MP_LIMBS];
   rm_sin_mp_square(u, r, j, n);
