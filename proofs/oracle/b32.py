@@ -93,13 +93,14 @@ def certificate(evaluation: Evaluation) -> dict | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def outdated(evaluation: Evaluation) -> str:
+def outdated(evaluation: Evaluation, isas: Iterable[str] | None = None) -> str:
+    """Why the certificate does not hold, on all its instruction sets or on these."""
     held = certificate(evaluation)
     if held is None:
         return "has no certificate"
     if held["checker"] != source.checker(*CHECKER):
         return "was measured by another version of the checker"
-    for isa in evaluation.isas:
+    for isa in evaluation.isas if isas is None else isas:
         if held[isa]["source"] != source.digest(evaluation.header, evaluation.root, isa):
             return f"changed since it was run ({isa})"
         if held[isa]["ratio"] > 1:
@@ -108,15 +109,15 @@ def outdated(evaluation: Evaluation) -> str:
 
 
 def prove(evaluation: Evaluation, definition: Function, step: int) -> bool:
-    missing = [isa for isa in evaluation.isas if not source.runs(isa)]
-    if missing:
-        print(f"{evaluation.function}: this CPU has no {', '.join(missing)}", flush=True)
-        return False
-    held: dict = {"checker": source.checker(*CHECKER)}
+    was = certificate(evaluation)
+    here, stands = source.runnable(evaluation.function, evaluation.isas, functools.partial(outdated, evaluation))
+    if not stands or not here:
+        return stands
+    held: dict = {"checker": source.checker(*CHECKER)} | {isa: was[isa] for isa in evaluation.isas if isa not in here}
     good, started = True, time.process_time()
-    digests = {isa: source.digest(evaluation.header, evaluation.root, isa) for isa in evaluation.isas}
-    loaded = [compiled(evaluation, isa) for isa in evaluation.isas]
-    for isa, found in zip(evaluation.isas, within(loaded, definition, range(step // 3, SEGMENTS, step)), strict=True):
+    digests = {isa: source.digest(evaluation.header, evaluation.root, isa) for isa in here}
+    loaded = [compiled(evaluation, isa) for isa in here]
+    for isa, found in zip(here, within(loaded, definition, range(step // 3, SEGMENTS, step)), strict=True):
         assert found.inputs == found.undecided + found.within + found.known + found.bad
         print(
             f"{evaluation.function}, {isa}: {found.ratio:.4f} of the bound at {found.at:#010x}, {found.inputs} inputs, {found.undecided} undecided, "
@@ -134,8 +135,7 @@ def prove(evaluation: Evaluation, definition: Function, step: int) -> bool:
             "undecided": found.undecided,
             "known": found.known,
         }
-    was = certificate(evaluation)
-    first = evaluation.isas[0]
+    first = here[0]
     more = was and not outdated(evaluation) and was[first]["inputs"] > held[first]["inputs"]
     if good and not more:  # a share of the numbers does not replace a larger one
         CERTIFICATES.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterable
 
 from ..graph import ROOT
 from ..trees import dumped
@@ -26,6 +27,18 @@ def runs(isa: str) -> bool:
     return all(
         word in flags for word in ("avx512f avx512dq avx512vl avx512bw" if isa == "avx512" else "avx2 fma f16c").split()
     )
+
+
+def runnable(name: str, isas: Iterable[str], outdated: Callable[[list[str]], str]) -> tuple[list[str], bool]:
+    """The instruction sets that can be measured on this CPU, and whether the certificate stands for the others: it does where it
+    was written for this source, on a CPU that has them. What is not measured is printed."""
+    here = [isa for isa in isas if runs(isa)]
+    absent = [isa for isa in isas if isa not in here]
+    why = outdated(absent) if absent else ""
+    if absent:
+        what = f"but the certificate {why}" if why else "its certificate is of this source and stands"
+        print(f"{name}: not measured on {', '.join(absent)}, which this CPU has not: {what}", flush=True)
+    return here, not why
 
 
 def preprocessed(header: str, isa: str, root: pathlib.Path = ROOT) -> str:
