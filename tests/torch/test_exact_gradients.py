@@ -130,6 +130,21 @@ def test_positions_and_factors_against_rationals(fmt, sizes):
     assert _bits(factor.grad, fmt).tolist() == [exact_bits(v, fmt) for v in products.reshape(-1, 4).T.tolist()]
 
 
+@pytest.mark.parametrize("sizes", [(8,), (1, 7), (4, 4)])
+@pytest.mark.parametrize("fmt", ["f32", "f64", "f16", "bf16"])
+def test_parameters_without_axes_against_rationals(fmt, sizes):
+    """PyTorch sums to them by another operator; one is used in each way: as a factor, as a term, and through a view."""
+    x, c = _numbers(fmt, 8, 3), _numbers(fmt, 8, 3, seed=1)
+    with reproducible(gradients="exact"):
+        factor, added, viewed = (as_tensor(_numbers(fmt, 1, seed=k))[0].clone().requires_grad_() for k in (2, 3, 4))
+        for a, g in _shares((as_tensor(x), as_tensor(c)), sizes):
+            (a * factor + added + viewed.expand(3)).backward(g)
+        products = as_array(as_tensor(x) * as_tensor(c))
+    expected = exact_bits(c.reshape(-1).tolist(), fmt)
+    assert factor.grad.shape == () and int(_bits(factor.grad[None], fmt)[0]) == exact_bits(products.reshape(-1).tolist(), fmt)
+    assert [int(_bits(p.grad[None], fmt)[0]) for p in (added, viewed)] == [expected, expected]
+
+
 def test_what_a_program_does_with_gradients_between_passes():
     x = torch.tensor([[1.0], [2.0**-30], [-1.0], [2.0**-31]])
     with reproducible(gradients="exact"):
@@ -178,7 +193,7 @@ def _hooked():
 class _Of(nn.Module):
     def __init__(self, function, *shape):
         super().__init__()
-        self.p, self.function = nn.Parameter(torch.ones(*shape)), function
+        self.p, self.function = nn.Parameter(torch.ones(shape)), function
 
     def forward(self, x):
         return self.function(x, self.p)
@@ -189,6 +204,8 @@ REFUSED = {
     "a hook": (_hooked, "hook of a parameter"),
     "exp": (lambda: (_Of(lambda x, p: x @ p.exp(), 3, 2), torch.ones(4, 3)), "Exp between a parameter"),
     "a factor's exp": (lambda: (_Of(lambda x, p: x * p.exp(), 3), torch.ones(4, 3)), "Exp of a parameter"),
+    "a number's exp": (lambda: (_Of(lambda x, p: x * p.exp()), torch.ones(4, 3)), "Exp of a parameter"),
+    "a factor that is a sum": (lambda: (_Of(lambda x, p: x * p.sum(), 3), torch.ones(4, 3)), "Sum of a parameter"),
     "a matrix for each": (lambda: (_Of(torch.bmm, 4, 3, 2), torch.ones(4, 5, 3)), "Bmm"),
     "a cast": (lambda: (_Of(lambda x, p: x @ p.double(), 3, 2), torch.ones(4, 3).double()), "ToCopy"),
     "exp in front": (lambda: (_Of(lambda x, p: p.exp() @ x.t(), 2, 3), torch.ones(4, 3)), "Exp between a parameter"),

@@ -12,6 +12,7 @@ zeroed it since. Then the records are forgotten, and what is there is one term.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -19,6 +20,7 @@ from .._aten.collectives import REDUCTIONS
 from .._aten.common import Uncovered
 from .._aten.guards import tensors_in
 from .._dispatch_key import is_view
+from .._tensors import as_tensor
 from . import graph
 from .exchange import reduced
 from .records import Convolved, Normed, Operand, Product, Record, Scattered, Terms, Use, layout_of, settle
@@ -227,9 +229,10 @@ class Gradients:
                     return x
         elif func is _aten.clone.default:
             return self.defer(self._uses(args[0]), args[0], args[0].shape)
-        elif func is _aten.sum.dim_IntList:
-            found = [_summed(u, args[0].shape, args[1]) for u in self._uses(args[0])]
-            shape = _shape_of_sum(args[0].shape, args[1], len(args) > 2 and args[2])
+        elif func in (_aten.sum.dim_IntList, _aten.sum.default):
+            axes, keepdim = args[1] if len(args) > 1 else None, len(args) > 2 and args[2]
+            found = [_summed(u, args[0].shape, axes) for u in self._uses(args[0])]
+            shape = _shape_of_sum(args[0].shape, axes, keepdim)
             return self.defer([Use(r) for r in found], args[0], shape)
         elif func is _aten.embedding_dense_backward.default and _storage(args[0]) in self.deferred:
             return self.defer(
@@ -277,16 +280,8 @@ def _shape_of_sum(shape: Sequence[int], axes: Sequence[int] | None, keepdim: boo
 def _summed(use: Use, shape: Sequence[int], axes: Sequence[int] | None) -> Record:
     """A sum of a sum of terms, over axes of the latter."""
     record = _terms(use)
-    rows = record.rows()
-    wide = (
-        torch.from_numpy(rows)
-        if rows.dtype.kind == "f" and rows.dtype.itemsize > 1 and rows.dtype.name != "bfloat16"
-        else None
-    )
-    if wide is None:
-        raise Uncovered("sums of sums in bfloat16, as an exact sum")
+    values = as_tensor(np.ascontiguousarray(record.rows())).reshape(-1, *shape)
     gone = sorted(a % len(shape) for a in axes) if axes else list(range(len(shape)))
-    values = wide.reshape(-1, *shape)
     return Terms(Operand(values), (0, *(a + 1 for a in gone)), tuple(_shape_of_sum(shape, gone, False)), name=record.name)
 
 
@@ -338,7 +333,8 @@ def _stripped(shape: Sequence[int]) -> list[int]:
     return made
 
 
-@_begins(_aten.sum.dim_IntList)
+# PyTorch calls sum.default where the parameter has no axes.
+@_begins(_aten.sum.dim_IntList, _aten.sum.default)
 def _sum(of: Gradients, node: Any, x: torch.Tensor, axes: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     shape = _shape_of_sum(x.shape, axes, keepdim)
     rounds = None

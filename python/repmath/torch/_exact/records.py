@@ -195,8 +195,8 @@ def _settle(uses: Sequence[Use], shape: Sequence[int], dtype: torch.dtype) -> to
     layouts = [u.layout for u in uses]
     if layouts[0] is not None and all(v == layouts[0] for v in layouts):
         made = as_tensor(_sum([u.record for u in uses], FORMATS[dtype]))
-        return made.reshape(-1).as_strided(*layouts[0]).contiguous().view(*shape)
-    return as_tensor(np.ascontiguousarray(_sum([_arranged(u) for u in uses], FORMATS[dtype]))).view(*shape)
+        return made.reshape(-1).as_strided(*layouts[0]).contiguous().view(shape)
+    return as_tensor(np.ascontiguousarray(_sum([_arranged(u) for u in uses], FORMATS[dtype]))).view(shape)
 
 
 def _sum(records: Sequence[Record], dtype: Any) -> Array:
