@@ -39,10 +39,11 @@ static void add_products(sums *s, double x, const double *b, int exact) {
   }
 }
 
-/* The sum of a column rounded, 1 if that is decided. */
-static int decide(const sums *s, int j, int64_t terms, int format, rm_mode mode, uint64_t *bits, uint32_t *flags) {
+/* The sum of a column rounded, 1 if that is decided. exact: no product has underflowed. */
+static int decide(const sums *s, int j, int64_t terms, int exact, int format, rm_mode mode, uint64_t *bits,
+                  uint32_t *flags) {
   const double size = s->size[j], n = (double)terms + 2.0;
-  if (size == 0.0) { /* every term is 0 */
+  if (exact && size == 0.0) { /* every term is 0 */
     *bits = 0;
     return s->high[j] == 0.0;
   }
@@ -81,7 +82,7 @@ static void put(const problem *p, const sums *s, int64_t i, int64_t j, int at, r
   const uint32_t word = rm_rounding_word(words, p->r->first + place);
   const rm_mode mode = rm_rounding_mode(p->r->mode, word);
   uint64_t bits;
-  if (!decide(s, at, p->k + 1, p->out_format, mode, &bits, flags)) bits = accumulated(p, i, j, mode, flags);
+  if (!decide(s, at, p->k + 1, p->exact, p->out_format, mode, &bits, flags)) bits = accumulated(p, i, j, mode, flags);
   if (p->r->mode == RM_ROUND_UP_DOWN) bits = rm_round_up_down(bits, p->out_format, word);
   rm_write_bits(p->out + place * rm_size_of(p->out_format), bits, p->out_format);
 }

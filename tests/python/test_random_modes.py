@@ -107,6 +107,8 @@ HARD = {
     "wide": lambda rng, n: rng.standard_normal(n) * 2.0 ** rng.integers(-14, 14, n),
     "plain": lambda rng, n: rng.standard_normal(n),
     "halves": lambda rng, n: rng.integers(-64, 64, n) / 2.0,
+    # Products that underflow in binary64.
+    "tiny": lambda rng, n: rng.uniform(-1, 1, n) * 2.0 ** rng.integers(-545, -530, n),
 }
 
 
@@ -135,6 +137,8 @@ def test_products(fmt, mode):
         ((2, 40, 3), "cancelling"),
         ((4, 0, 3), "plain"),
         ((5, 6, 8), "halves"),
+        ((9, 1, 7), "tiny"),
+        ((5, 3, 9), "tiny"),
     ):
         a = HARD[kind](rng, m * k)[: m * k].reshape(m, k).astype(DTYPES[fmt])
         b = HARD[kind](rng, n * k)[: n * k].reshape(k, n).astype(DTYPES[fmt])
