@@ -87,6 +87,12 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         "RM_BOUND(0x1p-56 * m)",
         ("products_scaled: rm_decide_pair(v, err, granule,",),
     ),
+    (
+        "src/rounding/sums.c",
+        "RM_BOUND(n * n * 0x1p-104)",
+        "RM_BOUND(n * n * 0x1p-124)",
+        ("sums_at_random", "products_at_random"),
+    ),
     ("src/random/dropout.h", "RM_BOUND(0x1.8p-51)", "RM_BOUND(0x1p-52)", ("dropout",)),
     ("src/random/normal.h", "RM_ERFINV_B64_ERR * (1.0 + 0x1p-10)", "RM_ERFINV_B64_ERR * 0x1p-4", ("normal",)),
     (

@@ -31,7 +31,7 @@ VECTORS = [
 VECTORS += ["src/random/kernels.c", "src/reduce/axes_kernels.c", "src/blas/conv/kernels.c", "src/nn/sample/kernels.c"]
 VECTORS += ["src/linalg/kernels.c", "src/fft/kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
-    "rm_round_dd": ("src/nn/cross_entropy/row.h",),
+    "rm_round_dd": ("src/nn/cross_entropy/row.h", "src/rounding/sums.c"),
     "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h", "src/fft/kernels.c"),
     "vf64_undecided_within": ("src/random/", "src/fft/kernels.c"),
     "vf64_undecided_any": ("src/random/",),
@@ -39,7 +39,7 @@ ONLY = {  # elsewhere these are called by other tests
     "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h", "src/blas/conv/kernels.c"),
     "rm_pool_decide": ("src/nn/pool/api.c",),
     "rm_pool_exactly": ("src/nn/pool/api.c",),
-    "decide": ("src/reduce/sum.c", "src/linalg/recurrence.c"),
+    "decide": ("src/reduce/sum.c", "src/linalg/recurrence.c", "src/rounding/sums.c"),
     "approximate": ("src/linalg/recurrence.c",),
     "settle": ("src/linalg/",),
     "is_long": ("src/fft/api.c",),
@@ -52,6 +52,8 @@ INSTEAD = {  # the macros of calls whose surroundings have other names: by sourc
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_pair_to_odd"): "rm_pair_to_odd_of_lane",
     ("src/linalg/recurrence.c", "entry", "decide"): "decide_entry",
     ("src/linalg/determinant.c", "determinant", "settle"): "settle_determinant",
+    ("src/rounding/sums.c", "put", "decide"): "decide_at_random",
+    ("src/rounding/sums.c", "decide", "rm_round_dd"): "rm_round_dd_at_random",
     ("src/fft/kernels.c", "round_f32", "vf64_undecided_within"): "undecided_part_f32",
     ("src/fft/kernels.c", "round_f64", "vf64_undecided_f64"): "undecided_part_f64",
 }
@@ -154,7 +156,7 @@ def build(
         for part in ("blas", "reduce", "nn", "random", "common", "linalg", "fft")
         for s in sorted((folder / "src" / part).rglob("*.c"))
     ]
-    sources += [folder / "src/runtime/threads.c", folder / "proofs/exact/table.c"]
+    sources += [folder / name for name in ("src/rounding/sums.c", "src/runtime/threads.c", "proofs/exact/table.c")]
     objects = []
     for source in sources:
         objects.append(folder / f"{source.parent.name}-{source.stem}.o")

@@ -1,4 +1,4 @@
-"""Matrix products, convolutions and their gradients with adversarial data (cases.py): each record says where the
+"""Matrix products, convolutions and their gradients, sums and products rounded at random, with adversarial data (cases.py): each record says where the
 element of the result that it is about is stored."""
 
 from __future__ import annotations
@@ -227,6 +227,55 @@ def convolution(what, geometries=GEOMETRIES):
     return case
 
 
+class Rounding(ctypes.Structure):
+    """rm_random_rounding."""
+
+    _fields_ = (("mode", ctypes.c_int32), ("seed", ctypes.c_uint64), ("stream", ctypes.c_uint64), ("first", I64))
+
+
+class Operand(ctypes.Structure):
+    """rm_random_operand, of a matrix."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("row", ctypes.c_ssize_t), ("column", ctypes.c_ssize_t))
+
+
+def at_random(what):
+    """Sums and products under a random mode (src/rounding/sums.c)."""
+
+    def case(rng, fmt):
+        n, k = int(rng.choice([1, 3, 8, 9, 17])), int(rng.choice([1, 2, 7, 40, 300]))
+        m = int(rng.choice([1, 2, 17])) if what == "products" and n * k < 3000 else 1
+        x, y = factors(rng, fmt, m, n, k)
+        out = str(rng.choice(NAMES))
+        rounding = Rounding(int(rng.integers(4, 7)), int(rng.integers(1 << 40)), 1, int(rng.integers(9)))
+        c = np.full((m, n), 7, kind_of(out))
+        if what == "sums":
+            values = [sum(exactly(row), Fraction(0)) for row in y]
+            sizes = I64(n), I64(k)
+
+            def run(lib):
+                to = pointer(y), *map(I64, y.strides), pointer(c), ctypes.byref(rounding)
+                assert lib.rm_random_sums(NAMES.index(fmt), NAMES.index(out), *sizes, *to) == OK
+
+            return Case(run, values, by_address(c, values), (y, c))
+        exact = whole(x, fmt) @ whole(y, fmt).T
+        values = [Fraction(int(v), 4 ** PLACES[fmt]) for v in exact.ravel()]
+        bias = lossy(rng, fmt, n) if rng.random() < 0.4 else None
+        if bias is not None:
+            values = [v + w for v, w in zip(values, exactly(bias) * m, strict=True)]
+        a, b = laid(rng, x, y)
+
+        def run(lib):
+            operands = [Operand(v.ctypes.data, *v.strides) for v in (a, b)]
+            extra = None if bias is None else ctypes.byref(Operand(bias.ctypes.data, 0, bias.strides[0]))
+            rest = *map(ctypes.byref, operands), extra, pointer(c), ctypes.byref(rounding)
+            assert lib.rm_random_matmul(NAMES.index(fmt), NAMES.index(out), I64(m), I64(n), I64(k), *rest) == OK
+
+        return Case(run, values, by_address(c, values), (a, b, bias, c))
+
+    return case
+
+
 OPERATORS: dict[str, Callable[..., Case]] = {
     "products_narrow": product("narrow"),
     "products_tiles": product("tiles"),
@@ -235,6 +284,7 @@ OPERATORS: dict[str, Callable[..., Case]] = {
     "products_scaled": scaled,
     **{f"convolution_{w}": convolution(w) for w in ("forward", "grad_input", "grad_weight")},
     **{f"depthwise_{w}": convolution(w, DEPTHWISE) for w in ("forward", "grad_input")},
+    **{f"{w}_at_random": at_random(w) for w in ("sums", "products")},
 }
 FORMATS: dict[str, Any] = {
     "products_narrow": NARROW,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proofs.exact.library import HERE, ROOT, WATCHED, files, function_around, watched
+from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_around, watched
 
 # Kernels of functions have proofs of their own; the device's sources call the headers that are watched here. The CPU's tiles and
 # its products of pairs are not in the builds that are watched, whose arithmetic is a vocabulary: tests/reductions/test_tiles.py compares their sums with exact ones, at the bounds too, and
@@ -97,16 +97,21 @@ def sites() -> list[Site]:
     return found
 
 
+def without_comments(text: str) -> str:
+    """The text with comments blank, each place where it was."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*", lambda comment: re.sub(r"[^\n]", " ", comment[0]), text, flags=re.DOTALL)
+
+
 def unwatched(name: str, text: str) -> list[str]:
-    """The rounding tests of a source that no record is made of."""
-    text, found = watched(name, text)[0], []
+    """The rounding tests of a source that no record is made of. A function is known by its name only where calls of that name are watched."""
+    text, found = without_comments(watched(name, text)[0]), []
+    known = {*PARTS, *(test for test in WATCHED if name.startswith(ONLY.get(test, ("",))))}
     for use in PRIMITIVE.finditer(text):
-        line = text[text.rfind("\n", 0, use.start()) + 1 : text.find("\n", use.start())]
         around = function_around(text, use.start())
-        if not line.lstrip().startswith(("*", "/*")) and around not in WATCHED and around not in PARTS:
+        if around not in known:
             found.append(f"{name}:{text.count(chr(10), 0, use.start()) + 1}: {use[0]} in {around}")
     for function in FUNCTION.finditer(text):
-        if BOUND.search(function[2]) and function[1] not in WATCHED and function[1] not in PARTS:
+        if BOUND.search(function[2]) and function[1] not in known:
             found.append(f"{name}: {function[1]} takes a bound")
     return found
 

@@ -310,6 +310,22 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     exact_open ? 0 : known__;                                            \
   })
 
+/* Sums under the random modes (src/rounding/sums.c), and the element they are about. */
+#define WATCH_decide_at_random(s, j, terms, exact, format, mode, bits, flags)     \
+  ({                                                                              \
+    exact_at = p->out + place * rm_size_of(p->out_format);                        \
+    const int known__ = decide(s, j, terms, exact, format, mode, bits, flags);    \
+    exact_at = 0;                                                                 \
+    known__;                                                                      \
+  })
+#define WATCH_rm_round_dd_at_random(hi, lo, err, k, format, rule, flags, undecided)      \
+  ({                                                                                     \
+    const uint64_t bits__ = rm_round_dd(hi, lo, err, k, format, rule, flags, undecided); \
+    exact_watch(EXACT_KNOWN, !*(undecided), hi, lo, err, 0.0);                           \
+    if (exact_open) *(undecided) = 1;                                                    \
+    bits__;                                                                              \
+  })
+
 /* Transforms: `more` is twice the index of the element, and 1 where the imaginary part of the buffer is meant. */
 #define WATCH_is_long(p) (exact_long || is_long(p))
 #define WATCH_round_row(t, b, from, row, factor, err, exponent)                            \

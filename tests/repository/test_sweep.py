@@ -1,5 +1,6 @@
 """bench/sweep measures cases, goes on where it was stopped, and is not held up by a call that does not end."""
 
+import contextlib
 import importlib
 import pathlib
 import sys
@@ -85,3 +86,57 @@ def test_a_call_that_does_not_end(sweep, tmp_path, end):
     found = sweep("worker").finished(path)
     assert found["held"]["stopped"] == 0.05
     assert end == "well" or found["ends"]["skipped"] == "the process ended with 3"
+
+
+def test_overheads_are_those_of_operators_that_round(sweep, monkeypatch):
+    """The calls that are timed: of the operators of a case those that round, not neg, which runs unchanged; in turns inside and outside of a block."""
+    import torch
+
+    import repmath.torch as rt
+
+    overheads = sweep("overheads")
+    x, refused = torch.ones(4, 4), []
+    with overheads.Recorder() as recorder:
+        torch.mm(torch.neg(x), torch.exp(x)).t()
+    assert set(recorder.calls) == {torch.ops.aten.mm.default, torch.ops.aten.exp.default}
+
+    class Case:
+        group, far, shape, name = "samples", 0, "4x4", "mm and exp"
+
+        def make(self):
+            made = type("Made", (), {})()
+            made.within = {"PyTorch": contextlib.nullcontext, "repmath": rt.reproducible}
+            made.calls = dict.fromkeys(made.within, lambda: torch.mm(torch.neg(x), torch.exp(x)))
+            return made
+
+    monkeypatch.setattr(overheads, "chosen", lambda options: [Case()])
+    found = overheads.overheads()
+    assert set(found) == {"mm", "exp"} and all(inside > 0 and outside > 0 for inside, outside in found.values())
+    assert "median of 2" in list(overheads.table())[-1]
+
+    def uncovered(*args):
+        try:
+            torch.special.i0(x)
+        except rt.UncoveredOperatorError:
+            refused.append(True)
+
+    uncovered._schema = torch.ops.aten.exp.default._schema
+    for within, times in ((rt.reproducible, overheads.CALLS), (contextlib.nullcontext, 0)):
+        refused.clear()
+        overheads.seconds(uncovered, ((x,), {}), within)
+        assert len(refused) == times
+
+
+def test_overheads_in_the_benchmark(sweep, monkeypatch):
+    """Least, greatest and median of what the block adds, not of the call as a whole."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    training = importlib.import_module("training")
+    times = {"exp": (5e-6, 4e-6), "mm": (9e-6, 2e-6), "sum": (4e-6, 2e-6)}
+    monkeypatch.setattr(sweep("overheads"), "overheads", lambda: times)
+    monkeypatch.setattr(training, "CASES", {})
+    lines = {line["case"]: round(1e6 * line["seconds"]["repmath"], 3) for line in training.training(quick=True)}
+    assert lines == {
+        "reproducible(), least overhead of an operator (exp)": 1,
+        "reproducible(), greatest overhead of an operator (mm)": 7,
+        "reproducible(), median overhead of 3 operators": 2,
+    }
