@@ -135,6 +135,8 @@ def begin():
 n = 1 << 23
 i8, f4, f2 = np.arange(n) + 2**60, np.ones(n, "f4"), np.ones(n, "f2")
 tall, mask = (1 << 13, 1 << 10), np.arange(n) % 3 != 0
+spread = np.linspace(0.5, 9, n, dtype="f4")
+to, to2 = np.ones(n, "f4"), np.ones(n, "f2")
 sums = [(i8, {}), (f4, {"dtype": "f8"}), (f2, {}), (f4, {"initial": 3.0})]
 def calls(m, shape):
     for x, keywords in sums:
@@ -150,6 +152,11 @@ def calls(m, shape):
         f(f2[:m].reshape(shape), axis=1, dtype="f4")
     repmath.mean(i8[:m])
     repmath.var((f2[:m] > 0).reshape(shape), axis=0)
+    for f in (repmath.exp, repmath.lgamma, repmath.exp2m1, repmath.sinpi):
+        f(spread[:m], out=to[:m])
+    repmath.digamma(f2[:m], out=to2[:m])
+    repmath.pow(spread[:m], f4[:m], out=to[:m])
+    repmath.rounding.exp(spread[: m // 64], "stochastic")
 calls(1 << 12, (1 << 6, 1 << 6))
 before = begin()
 calls(n, tall)

@@ -221,6 +221,7 @@ import numpy as np, torch
 import torch.nn.functional as F
 import repmath as rm
 import boundary_data as data
+import pair_data
 from boundary_products import boundaries, check
 
 def tensor(v):
@@ -248,11 +249,46 @@ for fmt in ("f16", "bf16", "f32", "f64"):
             for got in results:
                 check(array(got, b.x.dtype), b, name)
                 count += 1
+
+# More rows and columns than a tile has, where the engines that pack are chosen, beside few of them; with the half place in a bias or in an old C; convolutions.
+def large(fmt, b, tie, name):
+    global count
+    k = len(b.x)
+    x, w, batch = np.tile(b.x, (33, 1)), np.tile(b.y, (90, 1)), np.tile(b.x, (4, 9, 1))
+    old = None if tie is None else np.full(90, tie, b.x.dtype)
+    for right in (w.T, np.ascontiguousarray(w.T)):
+        for got in (rm.matmul(x, right, bias=old), rm.matmul(np.asfortranarray(x), right, bias=old), rm.matmul(batch, right, bias=old),
+                    rm.matmul(batch[:1], right, bias=old)):
+            check(np.asarray(got), b, name, "rows")
+            count += 1
+    t, tw, t4, told = tensor(x), tensor(w), tensor(batch), None if old is None else tensor(old)
+    with rm.torch.reproducible():
+        results = [F.linear(t, tw, told), F.linear(t4, tw, told), F.linear(t4[:1], tw, told), F.linear(t4[2], tw, told)]
+        if old is None:
+            results += [t @ tw.T.contiguous(), t.T.contiguous().T @ tw.T, torch.bmm(t4, tw.T.expand(4, k, 90)), torch.einsum("bik,jk->bij", t4, tw)]
+        else:
+            results += [torch.addmm(told, t, tw.T), torch.baddbmm(told, t4, tw.T.expand(4, k, 90)), torch.addmm(-told, t, tw.T, beta=-1)]
+        if k % 5 == 0:
+            image = tensor(np.tile(b.x.reshape(1, -1, 1, 5), (4, 1, 12, 1)).reshape(4, k // 5, 60))
+            kernel, few = tensor(np.tile(b.y.reshape(1, -1, 5), (30, 1, 1))), None if told is None else told[:30]
+            results += [F.conv1d(part, kernel, few, stride=5) for part in (image, image[:1])]
+    for got in results:
+        check(array(got, b.x.dtype), b, name, "torch, rows")
+        count += 1
+
+for fmt in ("f16", "bf16", "f32", "f64"):
+    for b, tie, name in boundaries(fmt, 300, addend=True):
+        large(fmt, b, tie, name)
+    for b, _, name in boundaries(fmt, 300):
+        large(fmt, b, None, name)
+for side in (1, -1):  # what the CPU's products of pairs may err by
+    for k in (100, 1000):
+        large("bf16", pair_data.boundary(k, side), None, ("pairs", side))
 print("checked", count)
 """
 
 
-@pytest.mark.parametrize("isa", elementwise_library.ISAS)
+@pytest.mark.parametrize("isa", (*elementwise_library.ISAS, *elementwise_library.ENGINES))
 def test_python_and_torch(isa):
     code = SCRIPT.replace("import repmath as rm\n", "import repmath as rm, repmath.torch\n")
     elementwise_library.check_script(code, isa)
