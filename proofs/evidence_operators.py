@@ -33,7 +33,7 @@ OPERATORS = [
         "boundaries.one_row_or_column boundaries.tiles boundaries.longest boundaries.bias_batch_and_scaling boundaries_exact.products"
         " boundaries.python_and_torch boundaries_exact.python_and_torch boundaries_aarch64.products",
         "boundaries.control_with_halved_bounds reductions.control_with_bounds_too_small boundaries_exact.control_with_bounds_too_small",
-        "one row, terms of B; rows, terms of B; norms; weights of terms; chains of double-double; joins of double-double",
+        "one row, terms of B; rows, terms of B; norms; weights of terms; chains of double-double; joins of double-double; products of pairs, chains",
     ),
     Operator(
         "alpha A B + beta C",
@@ -163,7 +163,7 @@ HEAD = """
 A cell counts test functions that run the operator in the format: against exact rationals or wide arithmetic / on data at or beside boundaries
 of rounding / controls, in which smaller bounds give wrong bits; `tests/controls/bounds.txt` lists what shows each bound by itself. The tests are named below; unless one is said to run on a single instruction
 set, it runs on each that the CPU has. "Roundings counted" are lines of `proofs/depth`: no term passes more roundings than the bound allows,
-for 1, 2, 4 and 8 lanes.
+for 1, 2, 4 and 8 lanes, products of pairs for 8.
 
 | operator | f16 | bf16 | f32 | f64 | roundings counted |
 | --- | --- | --- | --- | --- | --- |
@@ -279,7 +279,7 @@ def on_every_isa(test: str) -> bool:
 
 
 def counted() -> str:
-    return "".join((ROOT / f"proofs/depth/{name}.c").read_text() for name in ("products", "sums"))
+    return "".join((ROOT / f"proofs/depth/{name}.c").read_text() for name in ("products", "sums", "pairs"))
 
 
 def tests(names: str) -> list[str]:

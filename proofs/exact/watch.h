@@ -311,12 +311,12 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
   })
 
 /* Sums under the random modes (src/rounding/sums.c), and the element they are about. */
-#define WATCH_decide_at_random(s, j, terms, exact, format, mode, bits, flags)     \
-  ({                                                                              \
-    exact_at = p->out + place * rm_size_of(p->out_format);                        \
-    const int known__ = decide(s, j, terms, exact, format, mode, bits, flags);    \
-    exact_at = 0;                                                                 \
-    known__;                                                                      \
+#define WATCH_decide_at_random(s, j, terms, exact, format, mode, bits, flags)  \
+  ({                                                                           \
+    exact_at = p->out + place * rm_size_of(p->out_format);                     \
+    const int known__ = decide(s, j, terms, exact, format, mode, bits, flags); \
+    exact_at = 0;                                                              \
+    known__;                                                                   \
   })
 #define WATCH_rm_round_dd_at_random(hi, lo, err, k, format, rule, flags, undecided)      \
   ({                                                                                     \

@@ -40,8 +40,7 @@ static void add_products(sums *s, double x, const double *b, int exact) {
 }
 
 /* The sum of a column rounded, 1 if that is decided. exact: no product has underflowed. */
-static int decide(const sums *s, int j, int64_t terms, int exact, int format, rm_mode mode, uint64_t *bits,
-                  uint32_t *flags) {
+static int decide(const sums *s, int j, int64_t terms, int exact, int format, rm_mode mode, uint64_t *bits, uint32_t *flags) {
   const double size = s->size[j], n = (double)terms + 2.0;
   if (exact && size == 0.0) { /* every term is 0 */
     *bits = 0;

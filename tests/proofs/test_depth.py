@@ -7,6 +7,14 @@ import sys
 
 from native import ROOT, need
 
+sys.path.insert(0, str(ROOT))
+
+from proofs.depth import run  # noqa: E402
+
+
+def test_every_program_is_run():
+    assert set(run.CHECKS) == {path.stem for path in (ROOT / "proofs/depth").glob("*.c")}
+
 
 def test_counts_are_within_what_the_bounds_allow():
     need(shlex.split(os.environ.get("CC", "cc"))[0])

@@ -1,5 +1,5 @@
 /* The product of bf16 matrices by the CPU's products of pairs: a block of C, from accumulation chains in binary32 of
- * bounded length (bound_b32.h).
+ * bounded length (chains_sums.h, bound_b32.h).
  *
  * Rows of A are copied, with zeros behind them; of B panels of SIDE columns are packed, word after word of two k. Tiles of
  * ROWS x SIDE sums are tested and rounded. Undecided elements are dot products in binary64; what these leave undecided is
@@ -9,10 +9,10 @@
 #if RM_HAS_BF16
 
 #include "../../../crlibm/simd/bf16.h"
-#include "bound_b32.h"
+#include "chains_sums.h"
 #include "undecided_16.h"
 
-enum { ROWS = 8, WIDE = 3, SIDE = WIDE * 16, WORDS = 4 * SIDE };
+enum { ROWS = RM_CHAIN_ROWS, WIDE = RM_CHAIN_WIDE, SIDE = RM_CHAIN_SIDE, WORDS = RM_CHAIN_WORDS };
 /* Rows of A that the L2 cache holds beside the rest. */
 enum { ROWS_BYTES = 512 << 10 };
 /* The binary64 engine is faster where more than one element in TOO_MANY is undecided, as the first ENOUGH show. */
@@ -197,41 +197,6 @@ static void unpack_panel(const pass *s) {
     }
 }
 
-/* The sums of a tile over some chains of a panel. */
-static void add_chains(const char *a, ptrdiff_t stride, const char *b, int chains, float *sums) {
-  for (int g = 0; g < chains; g++) {
-    vf32 sum[ROWS][WIDE];
-    RM_UNROLL for (int i = 0; i < ROWS; i++) RM_UNROLL for (int v = 0; v < WIDE; v++) sum[i][v] = vf32_set1(0.0f);
-    for (int q = 0; q < RM_CHAIN_PAIRS; q++, a += 4, b += WORDS) {
-      vbytes y[WIDE];
-      RM_UNROLL for (int v = 0; v < WIDE; v++) y[v] = vbytes_load(b + 64 * v);
-      RM_UNROLL for (int i = 0; i < ROWS; i++) {
-        const vbytes x = vbytes_pair(a + i * stride);
-        RM_UNROLL for (int v = 0; v < WIDE; v++) sum[i][v] = vf32_add_pairs(sum[i][v], x, y[v]);
-      }
-    }
-    RM_UNROLL for (int i = 0; i < ROWS; i++) RM_UNROLL for (int v = 0; v < WIDE; v++) {
-      float *const at = sums + (i * WIDE + v) * 16;
-      vf32_store_f32(at, g ? vf32_add(vf32_load_f32(at), sum[i][v]) : sum[i][v]);
-    }
-  }
-}
-
-/* The sums of the tile of these rows, over all of k, in t->sums. */
-static void sums_of_tile(const layout *t, const char *a) {
-  const int64_t groups = (t->pairs + RM_GROUP_PAIRS - 1) / RM_GROUP_PAIRS;
-  for (int64_t n = 0, left = t->pairs; n < groups; n++, left -= RM_GROUP_PAIRS) {
-    const int chains = (int)(left < RM_GROUP_PAIRS ? left : RM_GROUP_PAIRS) / RM_CHAIN_PAIRS;
-    add_chains(a + n * 4 * RM_GROUP_PAIRS, t->stride, t->b + n * RM_GROUP_PAIRS * WORDS, chains, t->sums);
-    if (groups == 1) return;
-    for (int q = 0; q < ROWS * SIDE; q += RM_LANES) {
-      const vf64 sum = vf64_load_f32(t->sums + q);
-      vf64_store(t->totals + q, n ? vf64_add(vf64_load(t->totals + q), sum) : sum);
-    }
-  }
-  for (int q = 0; q < ROWS * SIDE; q += 16) vf32_store_f32(t->sums + q, vf32_load_rounded(t->totals + q));
-}
-
 /* Tests and rounds the tile at (i0, j0) of the block; undecided[i] gets the columns that are left. Returns how many. */
 static int round_tile(const pass *s, const float *row_bound, int64_t i0, int64_t j0, int rows, int cols,
                       uint64_t *undecided) {
@@ -312,7 +277,7 @@ static uint32_t block_of(const rm_matmul_problem *p, const rm_block *block, void
         const int rows = rm_min_int(end - i, ROWS);
         const rm_values a = {t->a + at * t->stride, t->stride};
         uint64_t undecided[ROWS];
-        sums_of_tile(t, a.base);
+        rm_sums_of_chains(a.base, t->stride, t->b, t->pairs, t->sums, t->totals);
         const int count = round_tile(&s, t->row_bound + at, i, j, rows, cols, undecided);
         seen += rows * cols, undecided_count += count;
         if (!count) continue;
