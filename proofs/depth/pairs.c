@@ -1,5 +1,6 @@
-/* How many roundings of binary32 a term passes in products of bf16 matrices by products of pairs: src/blas/gemm/chains_sums.h over depths
- * (vocabulary.h), for 8 lanes. A word of a row or column, two elements of it, is a depth itself. pairs LONGEST [ALLOWANCES LESS BY] */
+/* How many roundings of binary32 a term passes in products of bf16 matrices by products of pairs:
+ * src/blas/gemm/chains_sums.h over depths (vocabulary.h), for 8 lanes. A word of a row or column, two elements of it, is a
+ * depth itself. pairs LONGEST [ALLOWANCES LESS BY] */
 #include "vocabulary.h"
 
 /* Joins of groups are additions of binary64: they are counted by themselves. */
@@ -27,7 +28,8 @@ static vf32 vf32_load_f32(const float *p) { WORDS_OF(p[q]) }
 static vf32 vf32_load_rounded(const double *p) { WORDS_OF(p[q]) }
 static void vf32_store_f32(float *p, vf32 a) { memcpy(p, a.v, sizeof a.v); }
 static vf32 vf32_add(vf32 a, vf32 b) { WORDS_OF(depth_sum(a.v[q], b.v[q])) }
-/* Two products and two additions, in whichever order: what is there passes both, and so may either product; the addition to nothing is exact. */
+/* Two products and two additions, in whichever order: what is there passes both, and so may either product; the addition to
+ * nothing is exact. */
 static vf32 vf32_add_pairs(vf32 sum, vbytes a, vbytes b) {
   vf32 r;
   for (int q = 0; q < 16; q++) {
