@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../crlibm/fp/round.h"
+#include "../common/aligned.h"
 #include "../common/stats.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
@@ -46,9 +47,8 @@ static int make_buffers(buffers *b, const rm_fft_problem *p, const rm_fft_plan *
       if (plan[axis]->pass[i].r > radix) radix = plan[axis]->pass[i].r;
   const int64_t scratch = rm_fft_scratch(radix);
   const int64_t count = 2 * planes * plane + scratch + 2 * row + RM_FFT_PAD + (row + 7) / 8;
-  void *memory;
-  if (posix_memalign(&memory, 64, (size_t)count * sizeof(double))) return 0;
-  double *at = memory;
+  double *at = rm_aligned_alloc((size_t)count * sizeof(double));
+  if (!at) return 0;
   memset(at, 0, (size_t)(2 * planes * plane) * sizeof(double)); /* the ends of planes are read */
   b->memory = at;
   b->work = (rm_fft_work){p->rank, plan, p->n, width, plane, planes / 2, {at, at + planes * plane}, at + 2 * planes * plane};
@@ -378,7 +378,7 @@ static rm_status run(const rm_fft_problem *p, const struct rm_fft_kernels *kerne
     }
   }
   for (int i = 0; i < threads && all; i++) {
-    for (int k = 0; k < RM_FFT_TIERS; k++) free(all[i].tier[k].memory);
+    for (int k = 0; k < RM_FFT_TIERS; k++) rm_aligned_free(all[i].tier[k].memory);
     free(all[i].part);
     for (int axis = 0; axis < p->rank; axis++) rm_fft_plan_release(all[i].more[axis]);
     *flags |= all[i].flags;

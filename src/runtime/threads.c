@@ -6,6 +6,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <unistd.h>
+#endif
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -20,8 +26,12 @@ static atomic_int threads_set; /* 0: not yet decided */
 static atomic_int forked_child;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
+#if defined(_WIN32) /* no process is forked there */
+static void watch_fork(void) {}
+#else
 static void in_child(void) { atomic_store(&forked_child, 1); }
 static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+#endif
 
 /* Returns the positive number at the start of the variable, else 0. */
 static int from_environment(const char *name) {
@@ -30,12 +40,21 @@ static int from_environment(const char *name) {
   return n > 0 && n <= 4096 ? (int)n : 0;
 }
 
+/* Of those that the process may use, where the system says which. */
 static int cpus_of_process(void) {
 #if defined(__linux__)
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
 #endif
-  return 1;
+#if defined(_WIN32)
+  DWORD_PTR process, machine;
+  int n = 0;
+  if (GetProcessAffinityMask(GetCurrentProcess(), &process, &machine))
+    for (; process; process &= process - 1) n++;
+#else
+  const long n = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+  return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
 }
 
 int rm_get_num_threads(void) {
@@ -73,11 +92,15 @@ static int can_have(int n) {
   if (!threads) return 0;
   int made = 0;
   pthread_mutex_lock(&asking);
+#if !defined(_WIN32) /* where signals go to no thread */
   sigset_t all, before;
   sigfillset(&all); /* the caller's handlers run in none of them */
   pthread_sigmask(SIG_SETMASK, &all, &before);
+#endif
   while (made < n - 1 && pthread_create(threads + made, NULL, wait_for_all, NULL) == 0) made++;
+#if !defined(_WIN32)
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+#endif
   pthread_mutex_unlock(&asking);
   for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
   free(threads);

@@ -1,10 +1,10 @@
 /* Threads over rows (parallel.h). */
 #include "parallel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../../crlibm/fp/round.h"
+#include "../../common/aligned.h"
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
 
@@ -41,8 +41,8 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   const int64_t pieces = n > ELEMENTS_PER_THREAD || rows > limit ? rows : rows * (n + 1) / ELEMENTS_PER_THREAD;
   int threads = pieces < 2 ? 1 : rm_threads_for(pieces < rows ? pieces : rows);
   const size_t bytes = pitch * ((size_t)(buffers + 1) * sizeof(double) + sizeof(int64_t));
-  char *memory = NULL;
-  if (posix_memalign((void **)&memory, 64, bytes * (size_t)threads)) return RM_ERR_MEMORY;
+  char *memory = rm_aligned_alloc(bytes * (size_t)threads);
+  if (!memory) return RM_ERR_MEMORY;
   uint32_t flags = 0;
   int failure = 0;
   if (threads == 1) { /* entering a parallel region takes longer than a short row */
@@ -60,7 +60,7 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
       flags |= state.flags, failure |= state.failure;
     }
   }
-  free(memory);
+  rm_aligned_free(memory);
   rm_env_leave(rm_env_enter(), flags);
   return rm_row_status(failure);
 }
