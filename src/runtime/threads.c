@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #if defined(_WIN32)
-#define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #else
 #include <unistd.h>
