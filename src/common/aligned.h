@@ -1,5 +1,5 @@
-/* Memory that begins at a multiple of 64 bytes, a cache line and the widest vector. C's aligned_alloc and POSIX's function are
- * not on every system; this is made of malloc, whose address lies in front of what is returned. */
+/* Memory that begins at a multiple of 64 bytes, a cache line and the widest vector. C's aligned_alloc and POSIX's function
+ * are not on every system; this is made of malloc, whose address lies in front of what is returned. */
 #ifndef REPMATH_ALIGNED_H
 #define REPMATH_ALIGNED_H
 
