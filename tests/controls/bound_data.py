@@ -11,8 +11,10 @@ import ctypes
 import math
 from fractions import Fraction
 
+import bce_library
 import boundary_data
 import formula_library
+import kl_div_library
 import losses_library
 import mpmath
 import numpy as np
@@ -576,6 +578,49 @@ def pairs(difference):
 
 
 ROWS = 1 << 16
+
+
+def entropies(lib, rng):
+    """t (log t - x) and (1 - y) x + (1 - y + p y) log(1 + e^-x) beside midpoints, to which a small x, or a small p y, brings them."""
+    t = rng.choice([-1, 1], ROWS) * rng.uniform(0.02, 0.1, ROWS)
+    t = (1 + t).astype("f4")  # where the logarithm is least accurate
+    wide = t.astype(np.longdouble)
+    value = (wide * np.log(wide)).astype("f4")
+    middle = value.astype(np.longdouble) + np.spacing(value).astype(np.longdouble) / 2
+    x = np.log(wide) - middle * off(rng, 2.0**-41, ROWS) / wide
+    found = kl_div_library.run(lib, "f32", kl_div_library.NONE, 0, 1, x.astype("f4"), t)
+    x, y = rng.uniform(0.1, 8, ROWS).astype("f4"), np.full(ROWS, 2.0**-20, "f4")
+    wide, logarithm = x.astype(np.longdouble), np.log1p(np.exp(-x.astype(np.longdouble)))
+    rest = (1 - np.longdouble(2.0**-20)) * (wide + logarithm)
+    value = rest.astype("f4")
+    middle = value.astype(np.longdouble) + np.spacing(value).astype(np.longdouble) / 2
+    p = (middle * off(rng, 2.0**-41, ROWS) - rest) / (logarithm * np.longdouble(2.0**-20))
+    return found + bce_library.run(lib, "f32", 0, None, x, y, None, p.astype("f4"))
+
+
+def entropy_gradients(lib, rng):
+    """g t/count beside a midpoint, count solved for."""
+    found = []
+    for _ in range(400):
+        t, g, m = number(rng, "f32"), number(rng, "f32"), midpoint(rng, "f32", -52)
+        count = t * g / m
+        for whole in (int(count), int(count) + 1):
+            numbers = np.array([float(g)], "f4"), np.array([float(t)], "f4")
+            found += kl_div_library.run(lib, "f32", kl_div_library.MEAN, 0, whole, *numbers, backward=True)
+    return found
+
+
+def special_entropies(lib, rng):
+    """Values of which the fast phase knows no exponential, no logarithm, or at once that the term is 0."""
+    with np.errstate(all="ignore"):
+        x = np.array([100, -100, 3, -3, np.nan, np.inf], "f4")
+        found = bce_library.run(lib, "f32", 0, None, x, np.array([1, 0.25, 0.25, 0.75, 1, 0], "f4"), None, None)
+        x, t = np.array([np.nan, 2, 2, 3, np.inf], "f4"), np.array([0, -1, 0, 0.5, 0], "f4")
+        found += kl_div_library.run(lib, "f32", kl_div_library.NONE, 0, 1, x, t)
+        t = np.array([-np.inf, -np.inf, 1, 171, 172], "f4")
+        found += kl_div_library.run(lib, "f32", kl_div_library.NONE, 1, 1, x, t)
+        g = np.array([np.nan, 2, 2, 2.0**-149, 2.0**-149], "f4")
+        return found + kl_div_library.run(lib, "f32", kl_div_library.NONE, 1, 1, g, t, backward=True)
 
 
 def softmax(lib, rng):

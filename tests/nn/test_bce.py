@@ -5,7 +5,7 @@ import pytest
 from bce_library import NAMES, expected, run, vectors
 from exact_oracle import CANONICAL_NAN, bits
 from real_oracle import precise
-from reductions_library import ENUM, I64, NULL, OVERLAP, SIZE, status
+from reductions_library import ENUM, I64, NULL, OVERLAP, SIZE, Reductions, status
 from statistics_library import dtype_of
 
 
@@ -24,6 +24,36 @@ def test_values(isa_library, fmt):
                 assert run(isa_library, fmt, reduction, None, x, y, a, b) == expected(fmt, reduction, None, x, y, a, b)
                 g = rng.standard_normal(n if reduction == 0 else 1).astype(dtype)
                 assert run(isa_library, fmt, reduction, g, x, y, a, b) == expected(fmt, reduction, g, x, y, a, b)
+
+
+@pytest.mark.parametrize("fmt", ["f32", "f16", "bf16"])
+def test_ends_of_the_fast_phase(isa_library, fmt):
+    """Exponentials beside the ends of what binary64 evaluates, weights of 0, in more than one block of elements."""
+    dtype = dtype_of(fmt)
+    ends = [0.0, 0.25, 87.5, 88.0, 88.5, 103.0, 169.0, 170.0, 171.0, 199.0, 200.0, 201.0]
+    x = np.array([sign * v for v in ends for sign in (1, -1)] * 12, dtype)
+    y = np.repeat(np.array([0, 1, 0.75, -0.5, 0, 1] * 2, dtype), 2 * len(ends))
+    w, p = np.repeat(np.array([1, 3, 0, 1] * 3, dtype), 2 * len(ends)), np.full(len(x), 1.5, dtype)
+    assert len(x) > 256
+    for a, b in ((None, None), (w, p)):
+        assert run(isa_library, fmt, 0, None, x, y, a, b) == expected(fmt, 0, None, x, y, a, b)
+        g = np.full(len(x), 0.375, dtype)
+        assert run(isa_library, fmt, 0, g, x, y, a, b) == expected(fmt, 0, g, x, y, a, b)
+        assert run(isa_library, fmt, 1, None, x, y, a, b) == expected(fmt, 1, None, x, y, a, b)
+
+
+@pytest.mark.parametrize("fmt", ["f32", "bf16"])
+def test_which_tier_decides(isa_library, fmt):
+    rng, dtype, n = np.random.default_rng(7), dtype_of(fmt), 1000
+    x, y, g = rng.standard_normal(n).astype(dtype), rng.integers(0, 2, n).astype(dtype), rng.standard_normal(n).astype(dtype)
+    tiers = Reductions(isa_library)
+    for gradient in (None, g):
+        tiers.stats()
+        run(isa_library, fmt, 0, gradient, x, y, None, None)
+        fast, later, _ = tiers.stats()
+        assert fast + later == n and fast > 0.98 * n
+    run(isa_library, fmt, 1, None, x, y, None, None)
+    assert tiers.stats() == (1, 0, 0)
 
 
 def test_totals_beside_ties(isa_library):

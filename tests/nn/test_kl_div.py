@@ -37,6 +37,26 @@ def test_values(isa_library, fmt, log_target):
             assert got == expected_gradient(fmt, reduction, log_target, count, g, t)
 
 
+@pytest.mark.parametrize("fmt", ["f32", "f16", "bf16"])
+def test_ends_of_the_fast_phase(isa_library, fmt):
+    """Exponentials beside the ends of what binary64 evaluates, terms of 0 and subnormal targets, in more than one block of elements."""
+    dtype = dtype_of(fmt)
+    least = float(np.finfo(dtype).smallest_subnormal) if fmt != "bf16" else 2.0**-133
+    ends = [-201.0, -171.0, -170.0, -169.0, -20.0, -0.0, 0.5, 11.0]
+    t = np.array(ends * 34, dtype)
+    x = np.array([-1.5, 0.25, -200.0] * len(t), dtype)[: len(t)]
+    g = np.full(len(t), 0.375, dtype)
+    assert len(t) > 256
+    for log_target, u in ((1, t), (0, np.array([0, 1, least, 0.75] * 68, dtype))):
+        for reduction, count in ((NONE, 1), (MEAN, 7)):
+            assert run(isa_library, fmt, reduction, log_target, count, x, u) == expected(
+                fmt, reduction, log_target, count, x, u
+            )
+            got = run(isa_library, fmt, reduction, log_target, count, g[: 1 if reduction else None], u, backward=True)
+            want = expected_gradient(fmt, reduction, log_target, count, g[: 1 if reduction else None], u)
+            assert got == want
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_far_logarithms(isa_library, fmt):
     """Logarithms beyond every exponent: overflow, zeros with a sign, and sums in which the greatest terms cancel."""

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "../../runtime/env.h"
-#include "../../reduce/sum.h"
 #include "element.h"
-#include "../rows/totals.h"
+#include "parts.h"
 
 enum { BLOCK = 1024, BUFFERS = 6 };
 
@@ -65,28 +64,12 @@ static void each_element(const void *operation, int64_t block, rm_row_state *sta
   rm_row_spread(state, 0, &f->out, block, t.n, f->format);
 }
 
-/* *sum = the sum of an array, with its bound, and *also. */
-static void add_sum(rm_dd_ball *sum, int64_t n, const double *t, const rm_dd_ball *also) {
-  const rm_sum_problem p = {n, {(const char *)t, sizeof *t}, {NULL, 0}, RM_F64, NULL};
-  double hi, lo, err;
-  rm_dd_ball part;
-  if (rm_sum_approximately(&p, 1, &hi, &lo, &err)) rm_dd_ball_finish(&part, hi, lo, err != 0.0, err);
-  else rm_dd_ball_unknown(&part);
-  if (also) rm_dd_ball_add(sum, also, &part);
-  else *sum = part;
-}
-
 static void sum_block(const void *operation, int64_t block, rm_row_state *state) {
   const pair_blocks *b = operation;
   const rm_term_block t = load(&b->f, block, state);
-  rm_dd_ball sum, error;
   if (b->tier) state->k->losses->terms_dd(&t);
   else state->k->losses->terms(&t);
-  add_sum(&sum, t.n, t.t, NULL);
-  if (b->tier) add_sum(&sum, t.n, t.low, &sum);
-  add_sum(&error, t.n, t.err, NULL);
-  const double max = rm_dd_ball_max(&error);
-  rm_dd_ball_finish(&b->parts[block], sum.hi, sum.lo, sum.err != 0.0 || max > 0x1p-1050, sum.err + max);
+  rm_loss_part(&b->parts[block], t.n, t.t, b->tier ? t.low : NULL, t.err);
 }
 
 static pair_blocks blocks_of(const rm_pair_loss *f) {

@@ -17,9 +17,9 @@ typedef struct {
   int64_t count;             /* what a mean divides by, else 1 */
 } rm_pair_loss;
 
-/* A loss whose elements start in double-double (bce_element.h, kl_div_element.h), or its gradient. An input that is missing
- * counts as 1. */
-enum { RM_DD_LOSS_INPUTS = 5 };
+/* A loss whose elements go on in double-double (bce_element.h, kl_div_element.h) where they do not begin there, as those of
+ * binary64 do, or its gradient. An input that is missing counts as 1. */
+enum { RM_DD_LOSS_INPUTS = RM_ENTROPY_INPUTS };
 enum { RM_BCE_X, RM_BCE_Y, RM_BCE_W, RM_BCE_P, RM_BCE_G };
 enum { RM_KL_X, RM_KL_T, RM_KL_G };
 typedef struct {
@@ -43,5 +43,5 @@ rm_status rm_kl_gradient_check(rm_dd_loss *f);
 /* On the host: the result of element i, and of all elements, which is the sum, or the sum over count: NaN for 0/0. */
 typedef uint64_t rm_dd_loss_fn(const rm_dd_loss *f, int64_t i, rm_row_state *state);
 typedef uint64_t rm_dd_loss_total_fn(const rm_dd_loss *f, rm_row_state *state);
-rm_status rm_dd_loss_each(const rm_dd_loss *f, rm_dd_loss_fn *one);
-rm_status rm_dd_loss_total(const rm_dd_loss *f, rm_dd_loss_total_fn *total);
+rm_status rm_dd_loss_each(const rm_dd_loss *f, rm_entropy_kind kind, rm_dd_loss_fn *one);
+rm_status rm_dd_loss_total(const rm_dd_loss *f, rm_entropy_kind kind, rm_dd_loss_total_fn *total);

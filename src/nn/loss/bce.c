@@ -44,7 +44,8 @@ rm_status rm_bce_with_logits(int format, int reduction, int64_t n, const void *x
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_bce_check(&f);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
-  return reduction == RM_REDUCTION_NONE ? rm_dd_loss_each(&f, rm_bce_loss) : rm_dd_loss_total(&f, total);
+  return reduction == RM_REDUCTION_NONE ? rm_dd_loss_each(&f, RM_ENTROPY_BCE, rm_bce_loss)
+                                        : rm_dd_loss_total(&f, RM_ENTROPY_BCE, total);
 }
 
 rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, const void *g, ptrdiff_t stride_g, const void *x,
@@ -59,5 +60,5 @@ rm_status rm_bce_with_logits_backward(int format, int reduction, int64_t n, cons
                   .out = rm_single_row(dx, stride_dx)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_bce_gradient_check(&f);
-  return status || n == 0 ? status : rm_dd_loss_each(&f, rm_bce_gradient);
+  return status || n == 0 ? status : rm_dd_loss_each(&f, RM_ENTROPY_BCE_GRADIENT, rm_bce_gradient);
 }

@@ -1,6 +1,7 @@
 /* Loops over terms of losses, compiled once per ISA (loss/kernels.h). */
 #include "kernels.h"
 
+#include "entropy_step.h"
 #include "step.h"
 
 /* The block is copied: no store of a term can change it. */
@@ -51,5 +52,24 @@ static int64_t round_dd(int64_t n, const double *t, const double *low, const dou
   return count;
 }
 
+RM_FN void entropies_as(const rm_entropy_kind kind, const rm_entropy_block *block) {
+  const rm_entropy_block p = *block;
+  for (int64_t i = 0; i < p.n; i += RM_LANES) {
+    vf64 err;
+    vf64_store(p.t + i, rm_entropy_value(kind, &p, i, &err));
+    vf64_store(p.err + i, err);
+  }
+}
+static void entropies(const rm_entropy_block *p) {
+  switch (p->kind) {
+    case RM_ENTROPY_BCE: entropies_as(RM_ENTROPY_BCE, p); return;
+    case RM_ENTROPY_BCE_GRADIENT: entropies_as(RM_ENTROPY_BCE_GRADIENT, p); return;
+    case RM_ENTROPY_KL: entropies_as(RM_ENTROPY_KL, p); return;
+    case RM_ENTROPY_KL_LOG: entropies_as(RM_ENTROPY_KL_LOG, p); return;
+    case RM_ENTROPY_KL_GRADIENT: entropies_as(RM_ENTROPY_KL_GRADIENT, p); return;
+    default: entropies_as(RM_ENTROPY_KL_LOG_GRADIENT, p);
+  }
+}
+
 extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);
-const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table) = {terms, terms_dd, round_dd};
+const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table) = {terms, terms_dd, round_dd, entropies};

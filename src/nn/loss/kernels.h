@@ -23,6 +23,25 @@ typedef struct {
   double *t, *low, *err;
 } rm_term_block;
 
+/* The losses that go on in double-double, and their gradients: terms of rm_dd_loss (loss/entropy_step.h). */
+typedef enum {
+  RM_ENTROPY_BCE,
+  RM_ENTROPY_BCE_GRADIENT,
+  RM_ENTROPY_KL,
+  RM_ENTROPY_KL_LOG,
+  RM_ENTROPY_KL_GRADIENT,
+  RM_ENTROPY_KL_LOG_GRADIENT
+} rm_entropy_kind;
+enum { RM_ENTROPY_INPUTS = 5 };
+typedef struct {
+  int64_t n;
+  rm_entropy_kind kind;
+  const double *in[RM_ENTROPY_INPUTS]; /* by their places in rm_dd_loss; NULL: 1 */
+  double count; /* what a gradient is divided by */
+  int exact; /* count is a power of two */
+  double *t, *err;
+} rm_entropy_block;
+
 struct rm_loss_kernels {
   /* t and err: the term of x, y, g of a format below binary64, within err, which includes 2^-52 of it, or 0. */
   void (*terms)(const rm_term_block *p);
@@ -31,4 +50,6 @@ struct rm_loss_kernels {
   /* Binary64 results next to each other, of t + low within err; the indices of undecided ones go to index, and their number
    * is returned. */
   int64_t (*round_dd)(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *index);
+  /* t and err: the term of inputs of a format below binary64, within err, which includes 2^-52 of it, or 0. */
+  void (*entropies)(const rm_entropy_block *p);
 };

@@ -62,7 +62,8 @@ rm_status rm_kl_div(int format, int reduction, int log_target, int64_t count, in
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_kl_check(&f);
   if (status || (n == 0 && reduction == RM_REDUCTION_NONE)) return status;
-  return reduction == RM_REDUCTION_NONE ? rm_dd_loss_each(&f, rm_kl_loss) : rm_dd_loss_total(&f, total);
+  const rm_entropy_kind kind = log_target ? RM_ENTROPY_KL_LOG : RM_ENTROPY_KL;
+  return reduction == RM_REDUCTION_NONE ? rm_dd_loss_each(&f, kind, rm_kl_loss) : rm_dd_loss_total(&f, kind, total);
 }
 
 rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t count, int64_t n, const void *g,
@@ -76,5 +77,6 @@ rm_status rm_kl_div_backward(int format, int reduction, int log_target, int64_t 
                   .out = rm_single_row(dx, stride_dx)};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_kl_gradient_check(&f);
-  return status || n == 0 ? status : rm_dd_loss_each(&f, rm_kl_gradient);
+  const rm_entropy_kind kind = log_target ? RM_ENTROPY_KL_LOG_GRADIENT : RM_ENTROPY_KL_GRADIENT;
+  return status || n == 0 ? status : rm_dd_loss_each(&f, kind, rm_kl_gradient);
 }
