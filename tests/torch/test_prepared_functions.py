@@ -65,6 +65,17 @@ def weights(dtype):
                 yield False, aten.renorm.default, (v, 1, dim, 0.5)
                 yield False, aten.renorm.default, (gaps(v), 2, dim, 0.5)
             yield True, aten._weight_norm_interface.default, (v, v.new_ones((shape[0],) + (1,) * (len(shape) - 1)))
+        for lines, n, dim in (
+            (7, 1500, 0),
+            (2, 5000, -2),
+            (1, 70000, 0),
+            (2, 40000, 1),
+        ):  # several lines of few elements, or one, at a time
+            v, r = tensor(dtype, lines, n, special=special), tensor(dtype, lines, n, seed=2)
+            g = tensor(dtype, *((1, n) if dim == 1 else (lines, 1)), seed=3)
+            norms = torch.linalg.vector_norm(v.double(), dim=1 - dim % 2, keepdim=True).to(dtype)
+            yield dim != 1, aten._weight_norm_interface.default, (v, g, dim)
+            yield dim != 1, aten._weight_norm_interface_backward.default, (r, v, g, norms, dim)
         table = tensor(dtype, 5, 4, special=special)
         for indices in (torch.tensor([0, 3, 3]), torch.tensor([[4, 1], [1, 1]]), torch.tensor(2)):
             yield True, aten.embedding_renorm_.default, (table, indices, 0.75, 2.0)

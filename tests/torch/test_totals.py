@@ -151,7 +151,10 @@ def test_large_ones(general):
         for axes in ([0], [1], [0, 1]):
             assert compared(aten.sum.dim_IntList, (x, axes), {}, general)
             assert compared(aten.mean.dim, (x.t(), axes), {}, general)
-            compared(aten.var.correction, (x, axes), {}, general)
+            lines = axes != [0]  # contiguous
+            assert lines == compared(aten.var.correction, (x, axes), {}, general)
+            assert lines == compared(aten.linalg_vector_norm.default, (x, 2, axes), {}, general)
+            assert lines == compared(aten.logsumexp.default, (x, axes), {}, general)
         compared(aten.var.correction, (x.t(), [0, 1]), {}, general)
 
 

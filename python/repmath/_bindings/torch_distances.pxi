@@ -68,7 +68,8 @@ cdef class WeightNorm(Call):
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand r, v, g, made, other
         cdef int first = self.gradient, dim = 0, f
-        cdef int64_t outer, inner, lines, n, k, i
+        cdef int64_t outer, inner, lines, some, n, k, i, begin
+        cdef ptrdiff_t at, size
         cdef Memory memory
         cdef double *wide
         cdef double *received
@@ -76,10 +77,10 @@ cdef class WeightNorm(Call):
         cdef double *factors
         cdef double *sums
         cdef double by
-        cdef rm_status status
+        cdef rm_status status = 0
         if kwargs or (len(args) != 5 if self.gradient else not 2 <= len(args) <= 3):
             return NotImplemented
-        if not _operand(args[first], &v) or not _operand(args[first + 1], &g) or v.ndim < 2 or v.n > MANY:
+        if not _operand(args[first], &v) or not _operand(args[first + 1], &g) or v.ndim < 2 or v.n == 0:
             return NotImplemented
         if not _axis_of(args[4] if self.gradient else args[2] if len(args) > 2 else 0, &v, &dim, &outer, &inner) or not _one_each(&g, &v, dim):
             return NotImplemented
@@ -87,36 +88,44 @@ cdef class WeightNorm(Call):
         if self.gradient:
             if not _operand(args[0], &r) or r.format != v.format or not _same_shape(&r, &v):
                 return NotImplemented
+        if outer > 1 and v.n > MANY:
+            return NotImplemented
         out, lengths = _new(args[first], v.shape, v.ndim, &made), _new(args[first], g.shape, g.ndim, &other)
-        f, lines = v.format, v.shape[dim]
+        f, lines, size = v.format, v.shape[dim], _SIZES[v.format]
         n = v.n // lines
-        memory = Memory(8 * (3 * v.n + 3 * lines))
+        # Lines that are contiguous are computed a few at a time, which stay in the cache.
+        some = lines if outer > 1 else max(1, min(lines, FEW // n))
+        memory = Memory(8 * (3 * some * n + 3 * some))
         wide = <double *>memory.data
-        received, sizes = &wide[v.n], &wide[3 * v.n]
-        factors, sums = &sizes[lines], &sizes[2 * lines]
+        received, sizes = &wide[some * n], &wide[3 * some * n]
+        factors, sums = &sizes[some], &sizes[2 * some]
         with nogil:
-            rm_py_converted(f, RM_FORMAT_F64, v.n, v.data, &wide[2 * v.n])
-            _by_lines(outer, lines, inner, &wide[2 * v.n], wide, False)
-            rm_py_converted(f, RM_FORMAT_F64, lines, g.data, factors)
-            status = _lengths(lines, n, wide, sizes)
-            if self.gradient:
-                rm_py_converted(f, RM_FORMAT_F64, v.n, r.data, &wide[2 * v.n])
-                _by_lines(outer, lines, inner, &wide[2 * v.n], received, False)
-                status |= rm_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F64, lines, 1, 1, n, received, 8 * n, 8 * n, 8, wide, 8 * n, 8, 8, NULL, 0, 0,
-                                            sums, 8, 8, 8)
-            for k in range(lines):
+            begin = 0
+            while begin < lines:
+                some, at = min(some, lines - begin), begin * n * size
+                rm_py_converted(f, RM_FORMAT_F64, some * n, v.data + at, &wide[2 * some * n])
+                _by_lines(outer, some, inner, &wide[2 * some * n], wide, False)
+                rm_py_converted(f, RM_FORMAT_F64, some, g.data + begin * size, factors)
+                status |= _lengths(some, n, wide, sizes)
                 if self.gradient:
-                    sums[k] /= sizes[k]
-                    by = sums[k] / sizes[k]
+                    rm_py_converted(f, RM_FORMAT_F64, some * n, r.data + at, &wide[2 * some * n])
+                    _by_lines(outer, some, inner, &wide[2 * some * n], received, False)
+                    status |= rm_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F64, some, 1, 1, n, received, 8 * n, 8 * n, 8, wide, 8 * n, 8, 8, NULL, 0,
+                                                0, sums, 8, 8, 8)
+                for k in range(some):
+                    if self.gradient:
+                        sums[k] /= sizes[k]
+                        by = sums[k] / sizes[k]
+                        for i in range(k * n, (k + 1) * n):
+                            wide[i] = received[i] - wide[i] * by
+                    else:
+                        sums[k] = sizes[k]
                     for i in range(k * n, (k + 1) * n):
-                        wide[i] = received[i] - wide[i] * by
-                else:
-                    sums[k] = sizes[k]
-                for i in range(k * n, (k + 1) * n):
-                    wide[i] = wide[i] * factors[k] / sizes[k]
-            _by_lines(outer, lines, inner, wide, received, True)
-            status |= rm_py_converted(RM_FORMAT_F64, f, v.n, received, made.data)
-            status |= rm_py_converted(RM_FORMAT_F64, f, lines, sums, other.data)
+                        wide[i] = wide[i] * factors[k] / sizes[k]
+                _by_lines(outer, some, inner, wide, received, True)
+                status |= rm_py_converted(RM_FORMAT_F64, f, some * n, received, made.data + at)
+                status |= rm_py_converted(RM_FORMAT_F64, f, some, sums, other.data + begin * size)
+                begin += some
         _raise(status)
         return out, lengths
 

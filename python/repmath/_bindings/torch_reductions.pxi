@@ -204,7 +204,7 @@ cdef class Total(Call):
         else:
             _turned(&x, axes, &rows_of)
             dense = _is_dense(&rows_of)
-            if elements > FEW and (rows > 1 or not dense):
+            if elements > FEW and not dense:
                 return NotImplemented
         shape = [1 if axes >> i & 1 else x.shape[i] for i in range(x.ndim) if keep or not axes >> i & 1]
         if to != x.format:
