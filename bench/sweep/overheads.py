@@ -1,7 +1,8 @@
 """What a small call of each operator that rounds takes longer under reproducible(): the operators that the sweep's cases call, one by one.
 
 The calls are those that PyTorch makes of its operators in small cases: of each overload of the table the one whose tensors, results
-included, have about as many elements as a matrix of 4x4. A time is the least of short batches in turn, inside and outside of a block.
+included, have about as many elements as a matrix of 4x4. A time is the least of short batches in turn, inside and outside of a block; it is that
+of the CPU, which other processes lengthen less.
 """
 
 import contextlib
@@ -90,10 +91,10 @@ def seconds(func, arguments, within):
     """Of one call, the mean of a few. What is written in place is new for each, so that it stays of one kind."""
     given = [copies(arguments) for _ in range(CALLS)] if func._schema.is_mutable else [arguments] * CALLS
     with within():
-        started = time.perf_counter()
+        started = time.process_time()
         for args, keywords in given:
             func(*args, **keywords)
-        return (time.perf_counter() - started) / CALLS
+        return (time.process_time() - started) / CALLS
 
 
 def overheads():
