@@ -100,9 +100,20 @@ int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *t
   return 1;
 }
 
-/* The sum of one term is that term, rounded once; but a zero is +0. */
+/* Between binary32 and binary64 the machine's conversions are right in the environment of a block, the default one. A NaN
+ * becomes the canonical one. */
+static void widened(int64_t n, const float *x, double *out) {
+  for (int64_t i = 0; i < n; i++) out[i] = x[i] == x[i] ? (double)x[i] : (double)NAN;
+}
+static void narrowed(int64_t n, const double *x, float *out) {
+  for (int64_t i = 0; i < n; i++) out[i] = x[i] == x[i] ? (float)x[i] : NAN;
+}
+
+/* Otherwise the sum of one term is that term, rounded once; but a zero is +0. */
 int rm_py_converted(int from, int to, int64_t n, const void *x, void *out) {
   const size_t size = size_of(from), made = size_of(to);
+  if (from == RM_FORMAT_F32 && to == RM_FORMAT_F64) return widened(n, x, out), 0;
+  if (from == RM_FORMAT_F64 && to == RM_FORMAT_F32) return narrowed(n, x, out), 0;
   const int64_t shape[4] = {1, n, 1, 1};
   const ptrdiff_t stride[4] = {0, (ptrdiff_t)size, 0, 0};
   const rm_status status = rm_sum_axes(from, shape, stride, x, to, out);
