@@ -18,6 +18,9 @@ tensor has a narrower format, the exact value is rounded to it once; operators t
 A line that begins with *composed* names several functions, each of which is rounded; all other operators are rounded once. A function that PyTorch itself
 composes of operators, as it composes `softsign` of a quotient and a sum, has one rounding for each operator.
 [reproducible.md](reproducible.md#which-functions-are-taken-as-a-whole) lists the functions that are taken as a whole.
+
+Of complex numbers sums, products, quotients, squares, magnitudes and products of matrices are rounded once for each part; `exp`, `log`, `sqrt`, `sgn` and `polar` are
+composed, and other functions refuse them ([spec.md](spec.md), 7b).
 """
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 
 from . import (  # noqa: F401
+    complex_numbers,
     compositions,
     copy_gradients,
     ctc,
+    decompositions,
     distances,
     elementwise,
     embedding_bag,

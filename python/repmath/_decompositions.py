@@ -1,0 +1,246 @@
+"""Orthogonal decompositions of matrices by written steps of binary64: reflections of Householder, rotations of Jacobi, Taylor's series.
+
+Sums are exact and rounded once; each product, quotient, root and difference beside them is rounded once too. So the numbers are those
+of docs/spec.md on every machine. Arguments are stacks of float64 matrices, (count, rows, columns), that are finite.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from . import _contractions, _reductions, _statistics
+
+_Array = np.ndarray[Any, Any]
+
+_SWEEPS = 64
+# Columns of a matrix whose largest element is about 1 that are as short count as rounding errors: no rotation makes them orthogonal.
+_LEAST = 2.0**-80
+
+
+def _dots(x: _Array, y: _Array) -> _Array:
+    """Sums of products along the last axis."""
+    return np.asarray(_contractions.vecdot(np.ascontiguousarray(x), np.ascontiguousarray(y)))
+
+
+def products(x: _Array, y: _Array) -> _Array:
+    return np.asarray(_reductions.matmul(np.ascontiguousarray(x), np.ascontiguousarray(y)))
+
+
+def _turned(x: _Array) -> _Array:
+    return np.ascontiguousarray(np.swapaxes(x, -1, -2))
+
+
+# --- reflections
+
+
+def _reflect(a: _Array, v: _Array, tau: _Array) -> None:
+    """a - v (tau (v' a)), in place: v' a an exact sum, then three roundings."""
+    if a.shape[-1] and a.shape[-2]:
+        row = products(v[:, None, :], a) * tau[:, None, None]
+        a -= v[:, :, None] * row
+
+
+def reflectors(a: _Array) -> tuple[_Array, _Array]:
+    """R above and on the diagonal, the reflectors below it, and their factors, as LAPACK's geqrf lays them out."""
+    a = np.array(a, np.float64, order="C")
+    count, m, n = a.shape
+    taus = np.zeros((count, min(m, n)))
+    for k in range(min(m, n)):
+        below = a[:, k + 1 :, k]
+        head = a[:, k, k].copy()
+        turns = (below != 0).any(axis=1)
+        whole = np.ascontiguousarray(a[:, k:, k])
+        size = np.asarray(_statistics.norm(whole, axis=1))
+        beta = np.where(turns, -np.copysign(size, head), head)
+        divisor = np.where(turns, head - beta, 1.0)
+        taus[:, k] = np.where(turns, (beta - head) / np.where(turns, beta, 1.0), 0.0)
+        v = np.concatenate((np.ones((count, 1)), below / divisor[:, None]), axis=1)
+        _reflect(a[:, k:, k + 1 :], v, taus[:, k])
+        a[:, k, k] = beta
+        a[:, k + 1 :, k] = v[:, 1:]
+    return a, taus
+
+
+def reflected(a: _Array, taus: _Array, c: _Array, transposed: bool) -> _Array:
+    """The product of the reflections, or its transpose, times c."""
+    c = np.array(c, np.float64, order="C")
+    order = range(taus.shape[-1])
+    for k in order if transposed else reversed(order):
+        v = np.concatenate((np.ones((len(a), 1)), a[:, k + 1 :, k]), axis=1)
+        _reflect(c[:, k:, :], v, taus[:, k])
+    return c
+
+
+def qr(a: _Array, complete: bool) -> tuple[_Array, _Array]:
+    """Q and R; `complete` for a square Q."""
+    count, m, n = a.shape
+    factors, taus = reflectors(a)
+    columns = m if complete else min(m, n)
+    unit = np.broadcast_to(np.eye(m, columns), (count, m, columns))
+    return reflected(factors, taus, unit, False), np.triu(factors[:, :columns, :])
+
+
+# --- rotations
+
+
+def _rounds(n: int) -> list[tuple[_Array, _Array]]:
+    """Pairs of a sweep: every two of n once, in rounds whose pairs are disjoint, as a tournament has them. Where n is odd, one rests."""
+    players = list(range(n + n % 2))
+    made = []
+    for _ in range(len(players) - 1):
+        half = len(players) // 2
+        pairs = [sorted(p) for p in zip(players[:half], reversed(players[half:]), strict=True) if max(p) < n]
+        made.append((np.array([p for p, _ in pairs], np.intp), np.array([q for _, q in pairs], np.intp)))
+        players[1:] = [players[-1], *players[1:-1]]
+    return made
+
+
+def _angles(difference: _Array, off: _Array, turns: _Array) -> tuple[_Array, _Array, _Array]:
+    """Tangent, cosine and sine of the rotations that make `off` 0; of others 0, 1 and 0."""
+    cot = difference / np.where(turns, 2 * off, 1.0)
+    t = np.copysign(1.0, cot) / (np.abs(cot) + np.sqrt(cot * cot + 1))
+    t = np.where(turns, t, 0.0)
+    c = 1 / np.sqrt(t * t + 1)
+    return t, c, t * c
+
+
+def _scales(a: _Array) -> _Array:
+    """Exponents of powers of two that bring the largest element of each matrix to [1/2, 1)."""
+    return np.asarray(np.frexp(np.abs(a).max(axis=(1, 2), initial=0.0))[1])
+
+
+def _rotate(x: _Array, p: _Array, q: _Array, angles: tuple[_Array, _Array, _Array]) -> None:
+    """Rows p and q, (count, pairs, elements), in place: c x - s y and s x + c y where a pair is turned."""
+    turns, c, s = (part[..., None] for part in angles)
+    first, second = x[:, p], x[:, q]
+    x[:, p] = np.where(turns, c * first - s * second, first)
+    x[:, q] = np.where(turns, s * first + c * second, second)
+
+
+def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
+    """Eigenvalues, ascending, and vectors of the symmetric matrices whose lower triangles are given."""
+    count, n, _ = a.shape
+    lower = np.tri(n, dtype=bool)
+    a = np.where(lower, a, np.swapaxes(a, 1, 2))
+    scale = _scales(a)
+    a = np.ldexp(a, -scale[:, None, None])
+    v = np.array(np.broadcast_to(np.eye(n), a.shape))  # a row each
+    limit = 2.0**-60 * np.abs(a).max(axis=(1, 2), initial=0.0)[:, None]
+    rounds, index = _rounds(n), np.arange(n)
+    for _ in range(_SWEEPS if n > 1 else 0):
+        moved = False
+        for p, q in rounds:
+            off = a[:, p, q]
+            turns = np.abs(off) > limit
+            if not turns.any():
+                continue
+            moved = True
+            first, second = a[:, p, p], a[:, q, q]
+            t, c, s = _angles(second - first, off, turns)
+            _rotate(a, p, q, (turns, c, s))
+            _rotate(np.swapaxes(a, 1, 2), p, q, (turns, c, s))
+            a = np.where(lower, a, np.swapaxes(a, 1, 2))
+            change = t * off
+            a[:, p, p] = np.where(turns, first - change, first)
+            a[:, q, q] = np.where(turns, second + change, second)
+            a[:, p, q] = a[:, q, p] = np.where(turns, 0.0, off)
+            if vectors:
+                _rotate(v, p, q, (turns, c, s))
+        if not moved:
+            break
+    values = a[:, index, index]
+    order = np.argsort(values, axis=1, kind="stable")
+    values = np.ldexp(np.take_along_axis(values, order, 1), scale[:, None])
+    if not vectors:
+        return values, v
+    return values, _signed(np.swapaxes(np.take_along_axis(v, order[..., None], 1), 1, 2))[0]
+
+
+def _signed(v: _Array, *others: _Array) -> tuple[_Array, ...]:
+    """Columns with the sign that makes the first of their largest elements positive; the others' columns change theirs too."""
+    if not v.shape[1]:
+        return (v, *(w[..., : v.shape[2]] for w in others))
+    at = np.abs(v).argmax(axis=1)[:, None, :]
+    sign = np.where(np.take_along_axis(v, at, 1) < 0, -1.0, 1.0)
+    return (v * sign, *(w[..., : sign.shape[-1]] * sign for w in others))
+
+
+def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _Array]:
+    """U, the singular values, descending, and V of matrices, by rotations of columns until these are orthogonal."""
+    count, m, n = a.shape
+    if m < n:
+        v, values, u = svd(_turned(a), vectors, full)
+        return u, values, v
+    scale = _scales(a)
+    columns = _turned(np.ldexp(a, -scale[:, None, None]))  # a row each
+    v = np.array(np.broadcast_to(np.eye(n), (count, n, n)))
+    rounds = _rounds(n)
+    for _ in range(_SWEEPS if n > 1 else 0):
+        moved = False
+        for p, q in rounds:
+            x, y = columns[:, p], columns[:, q]
+            xx, yy, xy = _dots(x, x), _dots(y, y), _dots(x, y)
+            x_size, y_size = np.sqrt(xx), np.sqrt(yy)
+            turns = (np.abs(xy) > m * 2.0**-51 * (x_size * y_size)) & (np.minimum(x_size, y_size) > _LEAST)
+            if not turns.any():
+                continue
+            moved = True
+            _, c, s = _angles(yy - xx, xy, turns)
+            _rotate(columns, p, q, (turns, c, s))
+            if vectors:
+                _rotate(v, p, q, (turns, c, s))
+        if not moved:
+            break
+    sizes = np.asarray(_statistics.norm(columns, axis=2)) if m and n else np.zeros((count, n))
+    order = np.argsort(-sizes, axis=1, kind="stable")
+    sizes = np.take_along_axis(sizes, order, 1)
+    values = np.ldexp(sizes, scale[:, None])
+    if not vectors:
+        return columns, values, v
+    columns, v = (np.take_along_axis(w, order[..., None], 1) for w in (columns, v))
+    u = np.swapaxes(columns / np.where(sizes > 0, sizes, 1.0)[..., None], 1, 2)
+    u = _completed(u, sizes > _LEAST, m if full else n)
+    v = np.swapaxes(v, 1, 2)
+    v, left = _signed(v, u)
+    return np.concatenate((left, u[..., n:]), 2), values, v
+
+
+def _completed(u: _Array, known: _Array, wanted: int) -> _Array:
+    """The known columns, which come first, followed by those of Q of their decomposition."""
+    count, m, n = u.shape
+    if wanted == n and known.all():
+        return u
+    made = np.empty((count, m, wanted))
+    for i in range(count):
+        k = int(known[i].sum())
+        made[i, :, :k] = u[i, :, :k]
+        if wanted > k:
+            made[i, :, k:] = qr(u[i : i + 1, :, :k], True)[0][0, :, k:wanted]
+    return made
+
+
+# --- series
+
+
+_TERMS = 18
+
+
+def exponential(a: _Array) -> _Array:
+    """exp(A): Taylor's series of A/2**s, whose largest sum of magnitudes of a column is at most 1/2, squared s times.
+
+    What the series leaves out is below (1/2)**19/19! times e, less than 2**-75.
+    """
+    count, n, _ = a.shape
+    if not n:
+        return a.copy()
+    sums = np.asarray(_reductions.sum(np.abs(a), axis=1)).max(axis=1)
+    squarings = np.maximum(np.frexp(sums)[1] + 1, 0)
+    a = np.ldexp(a, -squarings[:, None, None])
+    unit = np.eye(n)
+    made = np.array(np.broadcast_to(unit, a.shape))
+    for k in range(_TERMS, 0, -1):
+        made = products(a, made) / k + unit
+    for i in range(int(squarings.max(initial=0))):
+        at = squarings > i
+        made[at] = products(made[at], made[at])
+    return made

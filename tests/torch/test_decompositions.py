@@ -1,0 +1,356 @@
+"""QR, SVD, eigenvalues of symmetric matrices, pseudoinverses, least squares and exponentials under reproducible(): every bit beside the
+written steps, in Python's numbers and rational sums; factors beside PyTorch's meaning of them; gradients; the same bits on every ISA."""
+
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import elementwise_library
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import repmath.torch as rt  # noqa: E402
+from repmath import _decompositions as steps  # noqa: E402
+
+SHAPES = ((4, 4), (5, 3), (2, 4), (1, 3), (3, 1))
+
+
+def matrix(shape, dtype=np.float64, seed=1):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype).astype(np.float64)
+
+
+# --- the steps once more, element by element
+
+
+def total(x, y):
+    return float(sum((Fraction(a) * Fraction(b) for a, b in zip(x, y, strict=True)), Fraction(0)))
+
+
+def length(x):
+    square = sum((Fraction(a) ** 2 for a in x), Fraction(0))
+    root = math.isqrt(square.numerator * 4**400 // square.denominator)  # 400 bits behind the point
+    return float(Fraction(root, 2**400))
+
+
+def sign_of(x, like):
+    return math.copysign(x, like)
+
+
+def reflect(a, v, tau, top):
+    """Of the rows from `top` on, each column."""
+    for j in range(len(a[0])):
+        w = total(v, [a[top + i][j] for i in range(len(v))]) * tau
+        for i in range(len(v)):
+            a[top + i][j] -= v[i] * w
+
+
+def plain_reflectors(a):
+    m, n = len(a), len(a[0])
+    a, taus = [list(row) for row in a], []
+    for k in range(min(m, n)):
+        column = [a[i][k] for i in range(k, m)]
+        if not any(column[1:]):
+            taus.append(0.0)
+            continue
+        beta = -sign_of(length(column), column[0])
+        v = [1.0] + [x / (column[0] - beta) for x in column[1:]]
+        taus.append((beta - column[0]) / beta)
+        right = [row[k + 1 :] for row in a]
+        if n > k + 1:
+            reflect(right, v, taus[k], k)
+        for i in range(m):
+            a[i][k + 1 :] = right[i]
+        a[k][k] = beta
+        for i in range(k + 1, m):
+            a[i][k] = v[i - k]
+    return a, taus
+
+
+def plain_q(factors, taus, columns):
+    m = len(factors)
+    q = [[float(i == j) for j in range(columns)] for i in range(m)]
+    for k in reversed(range(len(taus))):
+        reflect(q, [1.0] + [factors[i][k] for i in range(k + 1, m)], taus[k], k)
+    return q
+
+
+def tournament(n):
+    """Pairs of a sweep, in order: the first stays, the others move on by one place a round."""
+    circle = list(range(n + n % 2))
+    for _ in range(len(circle) - 1):
+        for i in range(len(circle) // 2):
+            p, q = sorted((circle[i], circle[-1 - i]))
+            if q < n:
+                yield p, q, i == 0
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+
+
+def angle(difference, off):
+    cot = difference / (2 * off)
+    t = sign_of(1.0, cot) / (abs(cot) + math.sqrt(cot * cot + 1))
+    c = 1 / math.sqrt(t * t + 1)
+    return t, c, t * c
+
+
+def scaled(a):
+    e = math.frexp(max(abs(x) for row in a for x in row))[1]
+    return [[math.ldexp(x, -e) for x in row] for row in a], e
+
+
+def turned(x, y, c, s):
+    return [c * a - s * b for a, b in zip(x, y, strict=True)], [s * a + c * b for a, b in zip(x, y, strict=True)]
+
+
+def transposed(a):
+    return [list(row) for row in zip(*a, strict=True)]
+
+
+def rounds_of(n):
+    found = []
+    for p, q, first in tournament(n):
+        if first or not found:
+            found.append([])
+        found[-1].append((p, q))
+    # where n is odd the first pair of a round has one that rests
+    if n % 2:
+        pairs = [pair for group in found for pair in group]
+        size = (n - 1) // 2
+        found = [pairs[i : i + size] for i in range(0, len(pairs), size)]
+    return found
+
+
+def plain_eigh(a):
+    """From the lower triangle; the pairs of a round see the matrix as it was before the round, and rows are turned before columns."""
+    n = len(a)
+    a, e = scaled([[a[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
+    v = [[float(i == j) for j in range(n)] for i in range(n)]
+    limit = 2.0**-60 * max(abs(x) for row in a for x in row)
+    for _ in range(64 if n > 1 else 0):
+        moved = False
+        for pairs in rounds_of(n):
+            found = [(p, q, a[p][p], a[q][q], a[p][q]) for p, q in pairs if abs(a[p][q]) > limit]
+            found = [(p, q, x, y, off, *angle(y - x, off)) for p, q, x, y, off in found]
+            moved = moved or bool(found)
+            for p, q, _, _, _, _, c, s in found:
+                a[p], a[q] = turned(a[p], a[q], c, s)
+                v[p], v[q] = turned(v[p], v[q], c, s)
+            b = transposed(a)
+            for p, q, _, _, _, _, c, s in found:
+                b[p], b[q] = turned(b[p], b[q], c, s)
+            b = transposed(b)
+            a = [[b[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+            for p, q, x, y, off, t, _, _ in found:
+                a[p][p], a[q][q], a[p][q], a[q][p] = x - t * off, y + t * off, 0.0, 0.0
+        if not moved:
+            break
+    order = sorted(range(n), key=lambda i: a[i][i])
+    return [math.ldexp(a[i][i], e) for i in order], transposed([positive(v[i])[0] for i in order])
+
+
+def positive(v, *others):
+    flip = v[max(range(len(v)), key=lambda i: abs(v[i]))] < 0
+    return [[-x for x in w] if flip else list(w) for w in (v, *others)]
+
+
+def plain_svd(a):
+    m, n = len(a), len(a[0])
+    if m < n:
+        v, s, u = plain_svd(transposed(a))
+        return u, s, v
+    a, e = scaled(a)
+    columns, v = transposed(a), [[float(i == j) for j in range(n)] for i in range(n)]
+    for _ in range(64 if n > 1 else 0):
+        moved = False
+        for p, q in (pair for pairs in rounds_of(n) for pair in pairs):
+            x, y = columns[p], columns[q]
+            xx, yy, xy = total(x, x), total(y, y), total(x, y)
+            x_size, y_size = math.sqrt(xx), math.sqrt(yy)
+            if abs(xy) > m * 2.0**-51 * (x_size * y_size) and min(x_size, y_size) > 2.0**-80:
+                moved = True
+                _, c, s = angle(yy - xx, xy)
+                columns[p], columns[q] = turned(x, y, c, s)
+                v[p], v[q] = turned(v[p], v[q], c, s)
+        if not moved:
+            break
+    sizes = [length(x) for x in columns]
+    order = sorted(range(n), key=lambda i: -sizes[i])
+    pairs = [positive(v[i], [x / sizes[i] for x in columns[i]]) for i in order]
+    return transposed([u for _, u in pairs]), [math.ldexp(sizes[i], e) for i in order], transposed([w for w, _ in pairs])
+
+
+def plain_exponential(a):
+    n = len(a)
+    s = max(math.frexp(max(float(sum(map(Fraction, map(abs, column)))) for column in zip(*a, strict=True)))[1] + 1, 0)
+    a = [[math.ldexp(x, -s) for x in row] for row in a]
+    made = [[float(i == j) for j in range(n)] for i in range(n)]
+
+    def product(x, y):
+        return [[total(row, column) for column in zip(*y, strict=True)] for row in x]
+
+    for k in range(18, 0, -1):
+        made = [[x / k + (i == j) for j, x in enumerate(row)] for i, row in enumerate(product(a, made))]
+    for _ in range(s):
+        made = product(made, made)
+    return made
+
+
+def same(got, want):
+    want = np.array(want)
+    return got.shape == want.shape and np.array_equal(got.view(np.int64), want.view(np.int64))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_step(shape):
+    a = matrix(shape)
+    m, n = shape
+    factors, taus = plain_reflectors(a.tolist())
+    got, got_taus = steps.reflectors(a[None])
+    assert same(got[0], factors) and same(got_taus[0], taus)
+    q, r = steps.qr(a[None], True)
+    assert same(q[0], plain_q(factors, taus, m)) and same(r[0], np.triu(np.array(factors)))
+    u, s, v = plain_svd(a.tolist())
+    got = steps.svd(a[None], True)
+    assert same(got[0][0], u) and same(got[1][0], s) and same(got[2][0], v)
+    if m == n:
+        values, vectors = plain_eigh(a.tolist())
+        got, got_vectors = steps.eigh(a[None], True)
+        assert same(got[0], values) and same(got_vectors[0], vectors)
+        assert same(steps.exponential(4 * a[None])[0], plain_exponential((4 * a).tolist()))
+
+
+def test_a_step_of_another_order_has_other_bits():
+    """The control: what the steps see depends on their order."""
+    a = matrix((8, 8))
+    symmetric = a + a.T
+    assert not same(steps.svd(a[None, :, ::-1], True)[1][0], steps.svd(a[None], True)[1][0])
+    assert not same(steps.eigh(symmetric[None, ::-1, ::-1], True)[0][0], steps.eigh(symmetric[None], True)[0][0])
+
+
+def test_a_matrix_has_its_bits_in_every_stack():
+    a = matrix((6, 5, 5))
+    a[1], a[2, :, 3], a[3] = np.eye(5), 0, np.diag([3.0, -1, 0, 2, -5])
+    for f in (
+        steps.reflectors,
+        lambda x: steps.svd(x, True),
+        lambda x: steps.eigh(x, True),
+        lambda x: (steps.exponential(x),),
+    ):
+        for whole, *single in zip(f(a), *(f(a[i : i + 1]) for i in range(6)), strict=True):
+            assert whole.tobytes() == np.concatenate(single).tobytes()
+
+
+# --- what PyTorch's functions return
+
+
+def near(made, want, dtype):
+    return torch.allclose(made.double(), want.double(), rtol=0, atol=2e-5 if dtype is torch.float32 else 1e-11)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("shape", [(2, 5, 3), (2, 3, 5), (4, 4), (0, 3, 3), (3, 0), (0, 4)], ids=str)
+def test_functions_mean_what_pytorchs_do(shape, dtype):
+    a = torch.from_numpy(matrix(shape)).to(dtype)
+    b = torch.from_numpy(matrix((*shape[:-1], 2), seed=2)).to(dtype)
+    m, n = shape[-2:]
+    with rt.reproducible(strict=True):
+        made = {mode: torch.linalg.qr(a, mode=mode) for mode in ("reduced", "complete", "r")}
+        raw, tau = torch.geqrf(a)
+        turned = torch.ormqr(raw, tau, b, transpose=True) if m else b
+        parts = [torch.linalg.svd(a, full_matrices=full) for full in (False, True)]
+        values, inverse = torch.linalg.svdvals(a), torch.linalg.pinv(a)
+        solved = {driver: torch.linalg.lstsq(a, b, driver=driver) for driver in ("gels", "gelsy", "gelsd")}
+        rank, nuclear = (torch.linalg.matrix_rank(a), torch.linalg.norm(a, "nuc", dim=(-2, -1))) if m and n else (None, None)
+    for mode in ("reduced", "complete"):
+        q, r = torch.linalg.qr(a, mode=mode)
+        assert near(made[mode][0], q, dtype) and near(made[mode][1], r, dtype)
+    assert torch.equal(made["r"][1], made["reduced"][1])
+    assert near(turned, (made["complete"][0].mT.double() @ b.double()), dtype)
+    for full, (u, s, vh) in zip((False, True), parts, strict=True):
+        want = torch.linalg.svd(a, full_matrices=full)
+        assert (u.shape, s.shape, vh.shape) == tuple(t.shape for t in want) and near(s, want.S, dtype)
+        wide_u, wide_v = u.double(), vh.double()
+        assert near(wide_u.mT @ wide_u, torch.eye(u.shape[-1]).expand(*shape[:-2], -1, -1), dtype)
+        k = min(m, n)
+        assert near(wide_u[..., :k] * s.double()[..., None, :] @ wide_v[..., :k, :], a, dtype)
+    assert torch.equal(values, parts[0][1]) and near(inverse, torch.linalg.pinv(a), dtype)
+    for driver, found in solved.items():
+        want = torch.linalg.lstsq(a, b, driver=driver)
+        assert near(found.solution, want.solution, dtype) and found.residuals.shape == want.residuals.shape
+        # of no columns PyTorch says 0
+        assert not want.residuals.numel() or near(found.residuals, want.residuals if n else b.square().sum(-2), dtype)
+        assert torch.equal(found.rank, want.rank) and near(found.singular_values, want.singular_values, dtype)
+    if rank is not None:
+        assert torch.equal(rank, torch.linalg.matrix_rank(a)) and near(
+            nuclear, torch.linalg.norm(a, "nuc", dim=(-2, -1)), dtype
+        )
+
+
+def test_singular_matrices():
+    a = torch.tensor([[1.0, 2, 3], [2, 4, 6], [1, 0, 1]], dtype=torch.float64)
+    with rt.reproducible(strict=True):
+        u, s, vh = torch.linalg.svd(a)
+        zero = torch.linalg.svd(torch.zeros(3, 2))
+        assert torch.linalg.matrix_rank(a) == 2
+        pseudo = torch.linalg.pinv(a @ a.mT, hermitian=True)
+    assert near(u @ u.mT, torch.eye(3), a.dtype) and near(u * s @ vh, a, a.dtype)
+    assert zero.S.tolist() == [0, 0] and torch.equal(zero.U, torch.eye(3)) and torch.equal(zero.Vh, torch.eye(2))
+    assert near(pseudo, torch.linalg.pinv(a @ a.mT, hermitian=True), a.dtype)
+
+
+def test_what_is_refused():
+    bad = torch.full((2, 2), float("nan"))
+    for call in (torch.linalg.svd, torch.linalg.eigh, torch.linalg.qr, torch.matrix_exp):
+        with pytest.raises(torch.linalg.LinAlgError, match="not finite"), rt.reproducible():
+            call(bad)
+        with pytest.raises(rt.UncoveredOperatorError, match="matrices of torch.complex64"), rt.reproducible():
+            call(torch.ones(2, 2, dtype=torch.complex64))
+
+
+CALLS = {
+    "qr": torch.linalg.qr,
+    "svd": lambda a: (lambda u, s, vh: (u.abs(), s, vh.abs()))(*torch.linalg.svd(a, full_matrices=False)),
+    "svdvals": torch.linalg.svdvals,
+    "eigh": lambda a: (lambda w, v: (w, v.abs()))(*torch.linalg.eigh(a + a.mT)),
+    "pinv": torch.linalg.pinv,
+    "lstsq": lambda a: torch.linalg.lstsq(a, a[:, :2] * 2 + 1).solution,
+    "matrix_exp": torch.matrix_exp,
+    "householder_product": lambda a: torch.linalg.householder_product(a, a[0] / 9),
+    "ormqr": lambda a: torch.ormqr(a, a[0] / 9, a * 2),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients(name):
+    a = torch.from_numpy(matrix((3, 3), seed=3)).requires_grad_()
+    with rt.reproducible(strict=True):
+        assert torch.autograd.gradcheck(CALLS[name], (a,), atol=1e-4)
+
+
+PROGRAM = """
+import hashlib, torch, repmath.torch as rt
+with rt.reproducible(strict=True):
+    torch.manual_seed(0)
+    sha = hashlib.sha256()
+    for dtype in (torch.float32, torch.float64):
+        a = torch.randn(2, 9, 6, dtype=dtype)
+        found = [*torch.linalg.qr(a), *torch.linalg.svd(a), *torch.linalg.eigh(a.mT @ a), torch.linalg.pinv(a), torch.matrix_exp(a[:, :6])]
+        z = torch.complex(a, a.flip(1))
+        found += [z / z.flip(2), z.exp(), z.log(), z.sqrt(), z.sgn(), z @ z.mT, torch.polar(a, a.flip(2))]
+        for t in found:
+            sha.update((torch.view_as_real(t.resolve_conj()) if t.is_complex() else t).contiguous().numpy().tobytes())
+print(sha.hexdigest())
+"""
+
+
+def test_every_instruction_set():
+    """Of complex numbers too."""
+    found = set()
+    for isa in elementwise_library.libraries():
+        environment = os.environ | {"REPMATH_ISA": isa, "OMP_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": "default"}
+        done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True)
+        found.add(done.stdout)
+    assert len(found) == 1 and len(found.pop().strip()) == 64
