@@ -39,7 +39,8 @@ def main():
     if options.write:
         from .page import page
 
-        options.write.write_text(page(known.values()))
+        totals = {kind: sum(1 for _ in cases()) for kind, cases in KINDS.items()}
+        options.write.write_text(page(known.values(), totals), encoding="utf-8")
         return
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     import torch._dynamo  # noqa: F401  # what every process would import, once

@@ -26,7 +26,8 @@ def _listed(found, outcome):
         yield f"- {len(cases)} × {reason.replace('|', chr(92) + '|').strip()}: {', '.join(f'`{c}`' for c in sorted(cases))}"
 
 
-def page(results):
+def page(results, totals):
+    """`totals`: how many cases there are of each kind."""
     results = list(results)
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("repmath", "torch", "transformers"))
     lines = [
@@ -36,8 +37,8 @@ def page(results):
         "A program *passed* if it runs to its end inside of the block; *refused* if an operator has no line in docs/aten.md, or one with such",
         "arguments; *absent* if PyTorch does not run it on the CPU either. That bits are right is tested elsewhere (docs/evidence.md).",
         "",
-        "| | " + " | ".join(OUTCOMES) + " | passed of those that PyTorch runs |",
-        "| --- |" + " ---: |" * (len(OUTCOMES) + 1),
+        "| | cases | " + " | ".join(OUTCOMES) + " | passed of those that PyTorch runs |",
+        "| --- |" + " ---: |" * (len(OUTCOMES) + 2),
     ]
     kinds = [kind for kind in HEADINGS if any(f["kind"] == kind for f in results)]
     for kind in kinds:
@@ -45,13 +46,18 @@ def page(results):
         run = sum(n for outcome, n in counts.items() if outcome != "absent")
         share = f"{100 * counts['passed'] / run:.1f} %" if run else ""
         lines.append(
-            f"| [{HEADINGS[kind]}](#{HEADINGS[kind].lower()}) | "
+            f"| [{HEADINGS[kind]}](#{HEADINGS[kind].lower()}) | {totals[kind]} | "
             + " | ".join(str(counts[o]) for o in OUTCOMES)
             + f" | {share} |"
         )
     for kind in kinds:
         found = [f for f in results if f["kind"] == kind]
         lines += ["", f"## {HEADINGS[kind]}", "", ABOUT[kind]]
+        if len(found) < totals[kind]:
+            lines += [
+                "",
+                f"Of {totals[kind]} cases {len(found)} were run, from the first on: the others are not known yet.",
+            ]
         for outcome in OUTCOMES[1:]:
             reasons = list(_listed(found, outcome))
             if reasons:
