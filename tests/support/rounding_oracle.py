@@ -64,6 +64,8 @@ def exact_value(function, row, digits=DIGITS):
             value = e.value
             context.clear_flags()
         cut = bool(context.inexact) and function not in definitions.DEFINITIONS
+        if value == 0 and context.underflow and cut:  # below the least power that MPFR has
+            return gmpy2.mpq(-1 if gmpy2.is_signed(value) else 1, 2**20000)
     if not gmpy2.is_finite(value) or value == 0 or gmpy2.get_exp(value) > 5000:
         return None  # beyond all formats
     if gmpy2.get_exp(value) < -20000:
