@@ -11,6 +11,10 @@ import random_oracle
 
 MODES = ("stochastic", "random", "up_down")
 DIGITS = 320  # binary digits of values that are not rational; thresholds have 86
+CLOSEST, FEW = (
+    5000,
+    170,
+)  # more digits where a value has so few that it may be a number of the format, or at a threshold, or beside it
 
 
 def split(value, fmt):
@@ -55,7 +59,7 @@ def words(seed, stream, first, n):
 def exact_value(function, row, digits=DIGITS):
     """The value of an elementwise function at numbers: a rational, to DIGITS digits where it is not one. None where it is not finite
     or zero, or an argument is NaN. A function of MPFR rounds toward zero, and says whether it has cut anything off: a hair then stands
-    for that. Definitions say themselves what is nearer to a number than their precision shows."""
+    for that. Definitions say themselves what is nearer to a number than 2^-CLOSEST of it; nearer than these digits show, it takes more of them."""
     with gmpy2.context(definitions.wide(digits), round=gmpy2.RoundToZero) as context:
         context.clear_flags()
         try:
@@ -63,6 +67,7 @@ def exact_value(function, row, digits=DIGITS):
         except definitions.Exact as e:
             value = e.value
             context.clear_flags()
+            digits = CLOSEST
         cut = bool(context.inexact) and function not in definitions.DEFINITIONS
         if value == 0 and context.underflow and cut:  # below the least power that MPFR has
             return gmpy2.mpq(-1 if gmpy2.is_signed(value) else 1, 2**20000)
@@ -70,6 +75,11 @@ def exact_value(function, row, digits=DIGITS):
         return None  # beyond all formats
     if gmpy2.get_exp(value) < -20000:
         return gmpy2.mpq(gmpy2.sign(value), 2**20000)
+    if function in definitions.DEFINITIONS and digits < CLOSEST:
+        m = abs(int(value.as_mantissa_exp()[0]))
+        low = m % (1 << max(m.bit_length() - FEW, 0))
+        if min(low, (1 << max(m.bit_length() - FEW, 0)) - low) << digits - definitions.LOST - 10 <= m:
+            return exact_value(function, row, CLOSEST)
     return gmpy2.mpq(value) * (1 + gmpy2.mpq(cut, 2 ** (2 * DIGITS)))
 
 
