@@ -3,7 +3,7 @@
 FLINT's series lack some functions, or lose the relative accuracy of the constant term near a zero of the function: there the
 constant term is replaced by that of the function of numbers."""
 
-from flint import arb, arb_series
+from flint import arb, arb_series, ctx
 
 
 def with_constant(s: arb_series, c: arb) -> arb_series:
@@ -64,6 +64,37 @@ def acos(x):
 
 def ndtr(x):
     return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def erfcx(x):
+    """From 16 on by the asymptotic series of each coefficient at c: (-1)^n/(sqrt(pi) c^(n+1)) times the sum over k of (-1)^k (n+2k)!/(n! k!
+    (2c)^(2k)). It comes from 2/sqrt(pi) times the integral of exp(-s^2 - 2 c s) (-2s)^n/n! over s > 0, with the series of exp(-s^2) cut where each
+    rest has the sign and a part of the size of the next term."""
+    c = constant(x)
+    if not c > 16:
+        return (x * x).exp() * x.erfc()
+    coefficients = []
+    for n in range(x.prec):
+        total, term, k = arb(0), arb(1), 0
+        while not abs(term) < pow(arb(2), -ctx.prec - 10) and k < 200:
+            total += term
+            k += 1
+            term = -term * ((n + 2 * k) * (n + 2 * k - 1)) / (4 * k * c * c)
+        total += arb(0, abs(term).upper())
+        coefficients.append((-1) ** n * total / (arb.pi().sqrt() * c ** (n + 1)))
+    out = arb_series([coefficients[-1]], prec=x.prec)
+    for a in reversed(coefficients[:-1]):
+        out = out * (x - c) + a
+    return out
+
+
+def log_ndtr(x):
+    c = constant(x)
+    if c > 0:
+        return log1p(-ndtr(-x))
+    if not c < -20:
+        return ndtr(x).log()
+    return (erfcx(-x / arb(2).sqrt()) / 2).log() - x * x / 2
 
 
 def cubic(x):
@@ -187,7 +218,9 @@ DEFINITIONS = {
     "atanpi": lambda x: x.atan() / arb.pi(),
     "erf": lambda x: x.erf(),
     "erfc": lambda x: x.erfc(),
+    "erfcx": erfcx,
     "ndtr": ndtr,
+    "log_ndtr": log_ndtr,
     "cbrt": lambda x: (x.log() / 3).exp(),
     "rsqrt": lambda x: x.rsqrt(),
     "sigmoid": sigmoid,

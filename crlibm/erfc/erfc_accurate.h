@@ -30,7 +30,7 @@ RM_COLD uint64_t rm_erfc_accurate(double x, int format, rm_mode mode, uint32_t *
     rm_erfc_dd(x, &hi, &lo, &err);
   } else { /* x^2 < 746 */
     const double q = x * x;
-    rm_erfcx_dd(x, &w, &wl, &werr);
+    rm_erfc_w_dd(x, &w, &wl, &werr);
     e = rm_erfc_unscaled_dd(q, vf64_mul_err(x, x, q), w, wl, werr, &hi, &lo, &err);
   }
   const uint64_t bits = rm_round_dd(hi, lo, err, e, format, mode, flags, &undecided);

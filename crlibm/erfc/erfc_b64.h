@@ -22,7 +22,7 @@
 #define RM_ERFC_B64_ERR RM_BOUND(0x1p-40)
 
 /* W(a) within 2^-40.2, for b = 1 + a/(5/8) < 16 within 2^-51.8 b. */
-RM_FN vf64 rm_erfcx_eval(vf64 b) {
+RM_FN vf64 rm_erfc_w_eval(vf64 b) {
   vi64 j;
   vf64 t = vf64_in_quarter(b, &j), t2 = vf64_mul(t, t), t4 = vf64_mul(t2, t2);
 #define RM_C(n) vf64_lookup16(rm_erfcx_p32 + 16 * (n), j)
@@ -35,7 +35,7 @@ RM_FN vf64 rm_erfcx_eval(vf64 b) {
 
 RM_FN vf64 rm_erfc_eval(vf64 x) {
   vf64 a = vf64_min(vf64_set1(9.3), vf64_abs(x));
-  vf64 w = rm_erfcx_eval(vf64_mad(a, vf64_set1(RM_ERFCX_SCALE32), vf64_set1(1.0)));
+  vf64 w = rm_erfc_w_eval(vf64_mad(a, vf64_set1(RM_ERFCX_SCALE32), vf64_set1(1.0)));
   vf64 v = vf64_mul(rm_exp_eval(vf64_neg(vf64_mul(a, a))), w);
   return vf64_select(vf64_lt(x, vf64_set1(0.0)), vf64_sub(vf64_set1(2.0), v), v);
 }

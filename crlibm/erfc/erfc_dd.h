@@ -22,7 +22,7 @@
 #define RM_ERFC_DD_ERR RM_BOUND(0x1.2p-67)
 
 /* h + l = W(a) within err, for 0 <= a < 28. */
-RM_FN void rm_erfcx_dd(vf64 a, vf64 *h, vf64 *l, vf64 *err) {
+RM_FN void rm_erfc_w_dd(vf64 a, vf64 *h, vf64 *l, vf64 *err) {
   const vf64 two = vf64_set1(2.0);
   vi64 bits = vi64_add(vf64_bits(vf64_add(a, two)), vi64_set1((INT64_C(1) << 49) - 1)), j = vi64_srl(bits, 50);
   vf64 c = vf64_sub(vf64_from_bits(vi64_and(bits, vi64_set1(-(INT64_C(1) << 50)))), two);
@@ -68,7 +68,7 @@ RM_FN void rm_erfc_reflect_dd(vm64 m, double c, vf64 *hi, vf64 *lo, vf64 *err) {
 /* hi + lo = erfc x within err, for x <= 25.8. */
 RM_FN void rm_erfc_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 a = vf64_min(vf64_set1(25.8), vf64_abs(x)), q = vf64_mul(a, a), w, wl, werr;
-  rm_erfcx_dd(a, &w, &wl, &werr);
+  rm_erfc_w_dd(a, &w, &wl, &werr);
   rm_erfc_scaled_dd(q, vf64_mul_err(a, a, q), w, wl, werr, hi, lo, err);
   rm_erfc_reflect_dd(vf64_lt(x, vf64_set1(0.0)), 2.0, hi, lo, err);
 }

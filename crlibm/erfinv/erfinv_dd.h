@@ -35,7 +35,7 @@ RM_FN void rm_erfinv_step_dd(vf64 y, vf64 uh, vf64 ul, vf64 vh, vf64 vl, vf64 *h
   if (!vm64_none(vm64_not(small))) {
     vf64 e, el, ee, w, wl, werr;
     rm_exp_sum_dd(q, vf64_mul_err(y, y, q), &e, &el, &ee);
-    rm_erfcx_dd(y, &w, &wl, &werr);
+    rm_erfc_w_dd(y, &w, &wl, &werr);
     vf64 p = vf64_mul(vh, e), pl = vf64_mad(vh, el, vf64_mad(vl, e, vf64_mul_err(vh, e, p)));
     r = vf64_mul(c, vf64_add(vf64_sub(w, p), vf64_sub(wl, pl)));
     *err = vf64_mul(vf64_mad(w, e69, vf64_mad(vh, ee, werr)), vf64_set1(0.887));

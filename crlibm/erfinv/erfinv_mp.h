@@ -51,7 +51,7 @@ RM_COLD int rm_erfinv_above(const struct rm_erfinv_target *target, uint64_t b, i
   }
   if (target->tail) {
     double h, l, herr;
-    rm_erfcx_dd(a, &h, &l, &herr);
+    rm_erfc_w_dd(a, &h, &l, &herr);
     *away *= RM_ERFINV_HALF_SQRTPI * h / a;
   } else {
     *away *= 1.0 + a * a * (2.0 / 3.0 + a * a * (4.0 / 15.0 + a * a * (8.0 / 105.0)));

@@ -19,7 +19,7 @@ RM_FN void rm_erfinv_tail_dd(double v, double *hi, double *lo, double *err) {
   double w, wl, werr, rh, rl, h, s, t, e, el, ee;
   vi64 k;
   int exponent;
-  rm_erfcx_dd(y, &w, &wl, &werr);
+  rm_erfc_w_dd(y, &w, &wl, &werr);
   rm_exp_reduce_dd(q, vf64_mul_err(y, y, q), &k, &rh, &rl);
   rm_exp_series_dd(rh, rl, &h, &s, &t);
   rm_exp_unscaled_dd(k, rh, h, s, &e, &el, &ee);

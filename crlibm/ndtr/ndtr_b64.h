@@ -14,7 +14,7 @@
 /* 2 Phi(x) within 2^-40.1. */
 RM_FN vf64 rm_ndtr_twice_eval(vf64 x) {
   vf64 a = vf64_min(vf64_set1(13.2), vf64_abs(x));
-  vf64 w = rm_erfcx_eval(vf64_mad(a, vf64_set1(RM_ERFCX_SCALE32_HALF), vf64_set1(1.0)));
+  vf64 w = rm_erfc_w_eval(vf64_mad(a, vf64_set1(RM_ERFCX_SCALE32_HALF), vf64_set1(1.0)));
   vf64 v = vf64_mul(rm_exp_eval(vf64_mul(vf64_mul(a, vf64_set1(-0.5)), a)), w);
   return vf64_select(vf64_lt(x, vf64_set1(0.0)), v, vf64_sub(vf64_set1(2.0), v));
 }

@@ -14,7 +14,7 @@
 RM_FN void rm_ndtr_erfcx_dd(vf64 x, vf64 *h, vf64 *l, vf64 *err) {
   const vf64 s = vf64_set1(RM_NDTR_SQRT_HALF), a = vf64_mul(x, s);
   vf64 al = vf64_mad(x, vf64_set1(RM_NDTR_SQRT_HALF_LO), vf64_mul_err(x, s, a));
-  rm_erfcx_dd(a, h, l, err);
+  rm_erfc_w_dd(a, h, l, err);
   *l = vf64_mad(al, vf64_mad(vf64_add(a, a), *h, vf64_set1(-RM_NDTR_2_SQRTPI)), *l);
 }
 

@@ -334,6 +334,16 @@ RM_API rm_status rm_cuda_verfc_f32(int64_t n, const float *x, ptrdiff_t stride_x
 RM_API rm_status rm_cuda_verfc_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
 
+/* scaled complementary error function of x, exp(x**2)*erfc(x) */
+RM_API rm_status rm_cuda_verfcx_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_verfcx_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                     rm_cuda_stream stream);
+RM_API rm_status rm_cuda_verfcx_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_verfcx_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+
 /* inverse of erf: the number whose error function is x */
 RM_API rm_status rm_cuda_verfinv_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                      rm_cuda_stream stream);
@@ -353,6 +363,16 @@ RM_API rm_status rm_cuda_vndtr_f32(int64_t n, const float *x, ptrdiff_t stride_x
                                    rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vndtr_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);
+
+/* natural logarithm of ndtr(x) */
+RM_API rm_status rm_cuda_vlog_ndtr_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_ndtr_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_ndtr_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vlog_ndtr_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
 
 /* inverse of ndtr: the number whose normal distribution function is x */
 RM_API rm_status rm_cuda_vndtri_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,

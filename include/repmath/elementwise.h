@@ -339,6 +339,16 @@ RM_API rm_status rm_verfc_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, 
 RM_API rm_status rm_verfc_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_verfc_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* scaled complementary error function of x, exp(x**2)*erfc(x) */
+RM_API rm_f16 rm_erfcx_f16(rm_f16 x);
+RM_API rm_bf16 rm_erfcx_bf16(rm_bf16 x);
+RM_API float rm_erfcx_f32(float x);
+RM_API double rm_erfcx_f64(double x);
+RM_API rm_status rm_verfcx_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfcx_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfcx_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_verfcx_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* inverse of erf: the number whose error function is x */
 RM_API rm_f16 rm_erfinv_f16(rm_f16 x);
 RM_API rm_bf16 rm_erfinv_bf16(rm_bf16 x);
@@ -358,6 +368,16 @@ RM_API rm_status rm_vndtr_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm
 RM_API rm_status rm_vndtr_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vndtr_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vndtr_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* natural logarithm of ndtr(x) */
+RM_API rm_f16 rm_log_ndtr_f16(rm_f16 x);
+RM_API rm_bf16 rm_log_ndtr_bf16(rm_bf16 x);
+RM_API float rm_log_ndtr_f32(float x);
+RM_API double rm_log_ndtr_f64(double x);
+RM_API rm_status rm_vlog_ndtr_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_ndtr_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_ndtr_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vlog_ndtr_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
 /* inverse of ndtr: the number whose normal distribution function is x */
 RM_API rm_f16 rm_ndtri_f16(rm_f16 x);

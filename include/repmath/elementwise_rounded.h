@@ -332,6 +332,16 @@ RM_API rm_status rm_verfc_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_verfc_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
 
+/* scaled complementary error function of x, exp(x**2)*erfc(x) */
+RM_API rm_status rm_verfcx_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_verfcx_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        int rounding);
+RM_API rm_status rm_verfcx_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_verfcx_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       int rounding);
+
 /* inverse of erf: the number whose error function is x */
 RM_API rm_status rm_verfinv_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                         int rounding);
@@ -351,6 +361,16 @@ RM_API rm_status rm_vndtr_rounded_f32(int64_t n, const float *x, ptrdiff_t strid
                                       int rounding);
 RM_API rm_status rm_vndtr_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       int rounding);
+
+/* natural logarithm of ndtr(x) */
+RM_API rm_status rm_vlog_ndtr_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vlog_ndtr_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                           rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vlog_ndtr_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vlog_ndtr_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                          int rounding);
 
 /* inverse of ndtr: the number whose normal distribution function is x */
 RM_API rm_status rm_vndtri_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,

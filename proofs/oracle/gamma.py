@@ -94,6 +94,7 @@ def table() -> dict[str, Function]:
     functions.ctx.prec = 160
     asin, acos, atan = (DEFINITIONS[name] for name in ("asin", "acos", "atan"))
     past_one = undefined(number(bits(1.0) + 1))
+    log_ndtr, half = DEFINITIONS["log_ndtr"], number(0xBF317218)
     return {
         **functions.table(),
         "sinpi": of_half_turns(sinpi, 1, 0.0),
@@ -135,6 +136,16 @@ def table() -> dict[str, Function]:
                 tail(lambda x: atan(x) / arb.pi(), 2.0**27, 0.5, 0.5),
             ),
             (),
+        ),
+        "erfcx": Function(
+            0,
+            both(one(0.0, 1.0), series(DEFINITIONS["erfcx"]), one(INF, 0.0)),
+            both(one(0.0, 1.0), series(DEFINITIONS["erfcx"], high=below(9.5)), tail(DEFINITIONS["erfcx"], -9.5, INF, INF)),
+        ),
+        "log_ndtr": Function(
+            0,
+            both(one(0.0, half), series(log_ndtr, high=below(14.5)), tail(log_ndtr, 14.5, 0, -0.0)),
+            both(one(0.0, half), series(log_ndtr, high=below(1.5 * 2.0**64)), tail(log_ndtr, -1.5 * 2.0**64, -INF, -INF)),
         ),
         "lgamma": Function(
             0,

@@ -124,10 +124,14 @@ atanh: Final[np.ufunc]
 erf: Final[np.ufunc]
 # complementary error function of x, 1 - erf(x)
 erfc: Final[np.ufunc]
+# scaled complementary error function of x, exp(x**2)*erfc(x)
+erfcx: Final[np.ufunc]
 # inverse of erf: the number whose error function is x
 erfinv: Final[np.ufunc]
 # normal distribution function of x, erfc(-x/sqrt(2))/2
 ndtr: Final[np.ufunc]
+# natural logarithm of ndtr(x)
+log_ndtr: Final[np.ufunc]
 # inverse of ndtr: the number whose normal distribution function is x
 ndtri: Final[np.ufunc]
 # natural logarithm of the absolute value of the gamma function at x

@@ -193,6 +193,11 @@ static void flags(void) {
   FLAGS_FLOAT(erfc, inf, 0);
   FLAGS_FLOAT(erfc, -inf, 0);
   FLAGS_FLOAT(erfc, 30.0, 0); /* no overflow on the way, and underflow is not specified */
+  FLAGS_FLOAT(erfcx, inf, 0);
+  FLAGS_FLOAT(erfcx, -inf, 0);
+  FLAGS_FLOAT(erfcx, 1e30, 0);
+  FLAGS_FLOAT(erfcx, -30.0, FE_OVERFLOW);
+  FLAGS_FLOAT(erfcx, nan, 0);
   FLAGS_FLOAT(erfinv, 0.75, 0);
   FLAGS_FLOAT(erfinv, -0.0, 0);
   FLAGS_FLOAT(erfinv, 1.0, FE_DIVBYZERO);
@@ -203,6 +208,12 @@ static void flags(void) {
   FLAGS_FLOAT(ndtr, inf, 0);
   FLAGS_FLOAT(ndtr, -1e30, 0);
   FLAGS_FLOAT(ndtr, nan, 0);
+  FLAGS_FLOAT(log_ndtr, inf, 0);
+  FLAGS_FLOAT(log_ndtr, -inf, 0);
+  FLAGS_FLOAT(log_ndtr, 1e30, 0);
+  FLAGS(log_ndtr, f32, float, -1e30f, FE_OVERFLOW);
+  FLAGS(log_ndtr, f64, double, -1e300, FE_OVERFLOW);
+  FLAGS_FLOAT(log_ndtr, nan, 0);
   FLAGS_FLOAT(ndtri, 0.25, 0);
   FLAGS_FLOAT(ndtri, 0.5, 0);
   FLAGS_FLOAT(ndtri, 0.0, FE_DIVBYZERO);

@@ -174,6 +174,8 @@ MPMATH = {
     "exp10": lambda x: mpmath.power(10, x),
     "erf_half": lambda x: mpmath.erf(x / mpmath.sqrt(2)),
     "ndtr": mpmath.ncdf,
+    "erfcx": lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
+    "log_ndtr": lambda x: mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2),
 }
 EVALUATIONS = re.findall(
     r"^int rm_mp_test_(\w+)\(.*;$", (oracle.ROOT / "tests/support/multiprecision_driver.c").read_text(), re.M
@@ -189,6 +191,9 @@ def test_stated_errors_of_the_multiprecision_path(multiprecision, function, limb
     v, err = (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
     tiny = np.random.default_rng(8).uniform(-1, 1, 100) * 2.0**-20
     x = np.concatenate([interesting(function.removesuffix("_half"), 300), abs(tiny) + 1 if function == "log" else tiny])
+    if function in ("erfcx", "log_ndtr"):  # the asymptotic series, from 45 resp. 63 on
+        far = 10.0 ** np.random.default_rng(9).uniform(1.81, 18, 50)
+        x = np.concatenate([x, far if function == "erfcx" else -far])
     worst = 0
     with mpmath.workprec(64 * limbs + 300):
         for value in x.tolist():

@@ -102,6 +102,8 @@ MP = {
     "log1p": lambda x: mpmath.log(1 + x),
     "expm1": lambda x: mpmath.exp(x) - 1,
     "ndtr": mpmath.ncdf,
+    "erfcx": lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
+    "log_ndtr": lambda x: mpmath.log(mpmath.ncdf(x)),
     "ndtri": lambda x: mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1),
     "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "exp2m1": lambda x: 2**x - 1,

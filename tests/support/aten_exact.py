@@ -169,7 +169,7 @@ def function_of(name, *arguments, called=None):
 
 for _name in (
     "acos acosh asin asinh atan atanh cos cosh erf erfc erfinv exp exp2 expm1 log log10 log1p log2 ndtri rsqrt sigmoid silu sin sinh sqrt tan "
-    "tanh lgamma digamma"
+    "tanh lgamma digamma erfcx log_ndtr"
 ).split():
     function_of(_name, "self")
 function_of("hypot", "self", "other")

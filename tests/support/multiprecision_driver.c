@@ -5,12 +5,14 @@
 #include "../../crlibm/digamma/digamma_mp.h"
 #include "../../crlibm/erf/erf_accurate.h"
 #include "../../crlibm/erfc/erfc_accurate.h"
+#include "../../crlibm/erfcx/erfcx_accurate.h"
 #include "../../crlibm/exp/exp_accurate.h"
 #include "../../crlibm/exp10/exp10_accurate.h"
 #include "../../crlibm/exp2/exp2_accurate.h"
 #include "../../crlibm/expm1/expm1_accurate.h"
 #include "../../crlibm/lgamma/lgamma_mp.h"
 #include "../../crlibm/log/log_accurate.h"
+#include "../../crlibm/log_ndtr/log_ndtr_accurate.h"
 #include "../../crlibm/ndtr/ndtr_accurate.h"
 #include "../../crlibm/sigmoid/sigmoid_accurate.h"
 #include "../../crlibm/sin/sin_mp.h"
@@ -119,6 +121,10 @@ int rm_mp_test_erf(double x, int n, uint64_t *v, uint64_t *err);
 int rm_mp_test_erf(double x, int n, uint64_t *v, uint64_t *err) { return rm_erf_mp(v, x, n, err); }
 int rm_mp_test_ndtr(double x, int n, uint64_t *v, uint64_t *err);
 int rm_mp_test_ndtr(double x, int n, uint64_t *v, uint64_t *err) { return rm_ndtr_mp_twice(v, x, n, err) - 1; }
+int rm_mp_test_erfcx(double x, int n, uint64_t *v, uint64_t *err);
+int rm_mp_test_erfcx(double x, int n, uint64_t *v, uint64_t *err) { return rm_erfcx_mp_value(v, x, n, err); }
+int rm_mp_test_log_ndtr(double x, int n, uint64_t *v, uint64_t *err);
+int rm_mp_test_log_ndtr(double x, int n, uint64_t *v, uint64_t *err) { return rm_log_ndtr_mp(v, x, n, err); }
 int rm_mp_test_erf_half(double x, int n, uint64_t *v, uint64_t *err); /* erf(x/sqrt(2)) */
 int rm_mp_test_erf_half(double x, int n, uint64_t *v, uint64_t *err) {
   int e;

@@ -10,9 +10,9 @@ linalg.eig linalg.eigvals linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solv
 polygamma[polygamma_n_1] polygamma[polygamma_n_2] polygamma[polygamma_n_3] polygamma[polygamma_n_4] scatter_reduce[prod]
 signal.windows.kaiser sparse.mm[reduce] sparse.sampled_addmm special.airy_ai special.bessel_j0 special.bessel_j1
 special.bessel_y0 special.bessel_y1 special.chebyshev_polynomial_t special.chebyshev_polynomial_u
-special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.erfcx special.hermite_polynomial_h
+special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.hermite_polynomial_h
 special.hermite_polynomial_he special.i0e special.i1 special.i1e special.laguerre_polynomial_l special.legendre_polynomial_p
-special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
+special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
 special.polygamma[special_polygamma_n_0] special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
 special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
 special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0 special.zeta to_sparse
@@ -81,7 +81,7 @@ softmax nn.functional.softmin native_group_norm nn.functional.binary_cross_entro
 nn.functional.pad[circular] nn.functional.elu nn.functional.prelu nn.functional.celu torch.ops.aten._safe_softmax.default
 nn.functional.hardsigmoid outer pow sin sinh __rmul__ __rmod__ __rpow__ tan tanh exp2 expm1 reciprocal rsqrt sqrt lerp hypot repeat
 take_along_dim tile logsumexp kron sigmoid erf erfc erfinv log_softmax norm norm[fro] std std[unbiased] var var[unbiased] linalg.cross
-linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri masked.norm masked.softmax masked.log_softmax
+linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri special.erfcx special.log_ndtr masked.norm masked.softmax masked.log_softmax
 masked.softmin masked.logaddexp masked.logsumexp prod cumprod masked.cumprod masked.prod linalg.vander logcumsumexp cdist
 nn.functional.pdist lgamma stft fft.ihfft2 fft.ihfftn nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
 """.split()

@@ -94,8 +94,10 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
         "acosh": (lambda g, x: mul(mul(g, f["rsqrt"](sub(x, c(1.0, x)))), f["rsqrt"](add(x, c(1.0, x)))),),
         "atanh": (lambda g, x: div(g, fma(torch.neg(x), x, c(1.0, x))),),
         "erfc": (lambda g, x: f["erf_backward"](torch.neg(g), x),),
+        "erfcx": (lambda g, x, out: mul(g, fma(times(x, 2.0), out, c(-2 / math.sqrt(pi), out))),),
         "erfinv": (lambda g, out: mul(times(g, math.sqrt(pi) / 2), f["exp"](mul(out, out))),),
         "ndtr": (lambda g, x: mul(times(g, 1 / math.sqrt(2 * pi)), f["exp"](mul(times(x, -0.5), x))),),
+        "log_ndtr": (lambda g, x: div(times(g, math.sqrt(2 / pi)), f["erfcx"](times(x, -math.sqrt(0.5)))),),
         "ndtri": (lambda g, out: mul(times(g, math.sqrt(2 * pi)), f["exp"](mul(times(out, 0.5), out))),),
         "lgamma": (lambda g, x: mul(g, f["digamma"](x)),),  # that of digamma is no function of the library
         "sqrt": (lambda g, out: div(g, add(out, out)),),
