@@ -15,8 +15,8 @@ RM_FN vm64 rm_erfcx_special(vf64 x, int format) {
   return vm64_not(vm64_and(vf64_le(vf64_set1(min), x), vf64_le(x, vf64_set1(max))));
 }
 
-/* In f32 and the 16-bit formats the evaluation, or from 9.3 on the asymptotic series, decides them, NaN apart: beyond -9.6 the result
- * is infinite, beyond 2^300 zero in any of these formats. */
+/* In f32 and the 16-bit formats the evaluation, or from 9.3 on the asymptotic series, decides them, NaN apart: beyond -9.6
+ * the result is infinite, beyond 2^300 zero in any of these formats. */
 RM_NOINLINE vm64 rm_erfcx_decided_any(vf64 x, int format, vf64 *y) {
   const vf64 low = vf64_set1(9.3), a = vf64_min(vf64_set1(0x1p300), vf64_max(low, x));
   const vf64 v = vf64_select(vf64_lt(low, x), rm_erfcx_far_eval(a, 0), rm_erfcx_eval(x));

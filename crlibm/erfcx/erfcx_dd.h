@@ -1,10 +1,11 @@
 /* erfcx in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
- * W(x) by erfc's table, 0 <= x < 28 (rm_erfc_w_dd, with its error); for x < 0 it is 2 exp(x^2) - W(-x). There x^2 is passed to
- * exp in two parts, exactly (for |x| < 2^-484, without FMA, within 2^-960). With u = 2^-53 and e = exp(x^2) >= W, the result is
- * at least e:
+ * W(x) by erfc's table, 0 <= x < 28 (rm_erfc_w_dd, with its error); for x < 0 it is 2 exp(x^2) - W(-x). There x^2 is passed
+ * to exp in two parts, exactly (for |x| < 2^-484, without FMA, within 2^-960). With u = 2^-53 and e = exp(x^2) >= W, the
+ * result is at least e:
  *   exp        twice its own error, RM_EXP_DD_ERR e
- *   difference 2 e - w in two parts exactly, by Fast2Sum; 2 el - wl, below 2^-17 e, rounds by 2^-70 e, its sum with the rest by
+ *   difference 2 e - w in two parts exactly, by Fast2Sum; 2 el - wl, below 2^-17 e, rounds by 2^-70 e, its sum with the rest
+ *   by
  *              2^-70 e, and lo + err in the rounding test by as much
  * Sum below the errors of exp and W, and 3 2^-70 of the result. */
 #pragma once

@@ -1,9 +1,9 @@
-/* erfcx of large arguments by its asymptotic series, in binary64 and in double-double; what log_ndtr takes the logarithm of as
- * well.
+/* erfcx of large arguments by its asymptotic series, in binary64 and in double-double; what log_ndtr takes the logarithm of
+ * as well.
  *
  * W(a) = exp(a^2) erfc(a) = 1/(sqrt(pi) a) (1 - y + 3 y^2 - 15 y^3 + 105 y^4 - ...), y = 1/(2 a^2). The terms alternate in
- * sign, and what is left out after any of them is below the next one (a > 0). half: of a = x/sqrt(2), W(a)/2 = 1/(sqrt(2 pi) x)
- * times the same sum with y = 1/x^2; else of a = x. */
+ * sign, and what is left out after any of them is below the next one (a > 0). half: of a = x/sqrt(2), W(a)/2 = 1/(sqrt(2 pi)
+ * x) times the same sum with y = 1/x^2; else of a = x. */
 #pragma once
 
 #include "../simd/machine.h"
@@ -25,14 +25,14 @@ RM_FN vf64 rm_erfcx_far_eval(vf64 x, int half) {
 
 /* hi + lo within err, |lo| <= 2^-18 hi, for 27 <= x <= 2^500, or 38.8 with half: y < 2^-10.5.
  *
- * 1/x = v + vl: p = x v and 1 - p are exact in two parts, and the square of the quotient's error, 2^-103, is left out. With u =
- * 2^-53, relative to the result:
+ * 1/x = v + vl: p = x v and 1 - p are exact in two parts, and the square of the quotient's error, 2^-103, is left out. With u
+ * = 2^-53, relative to the result:
  *   s          y^2 (3 - 15 y + ...) < 2^-19.4: 7u of it for the square of a rounded y, the sum's last steps and the product
  *   left out   from y^10 on, below 2^(29.3 - 105)
- *   sums       1 - y in two parts exactly; of parts below 2^-19.4 the roundings of two sums, of the product with low, two sums
- *              behind the products, and that of lo + err in the rounding test: 6u of it
- * Sum below 13 2^-72.4 + 2^-75 < 2^-68.6; parts of size 2^-52 round by 2^-103. (Where y is below 2^-968, its square's error is
- * not exact, nor does it matter.) */
+ *   sums       1 - y in two parts exactly; of parts below 2^-19.4 the roundings of two sums, of the product with low, two
+ *              sums behind the products, and that of lo + err in the rounding test: 6u of it
+ * Sum below 13 2^-72.4 + 2^-75 < 2^-68.6; parts of size 2^-52 round by 2^-103. (Where y is below 2^-968, its square's error
+ * is not exact, nor does it matter.) */
 #define RM_ERFCX_FAR_DD_ERR RM_BOUND(0x1p-68)
 RM_FN void rm_erfcx_far_dd(vf64 x, int half, vf64 *hi, vf64 *lo, vf64 *err) {
   const vf64 one = vf64_set1(1.0), scale = vf64_set1(half ? 1.0 : 0.5);

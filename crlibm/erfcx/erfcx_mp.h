@@ -1,19 +1,21 @@
-/* erfcx in multiprecision fixed point (fp/mp.h): the asymptotic series, and the correctly rounded result. No theorem says that its
- * values, or those of log_ndtr, are irrational; what is undecided at RM_MP_MAX limbs would be the lower end of its interval. */
+/* erfcx in multiprecision fixed point (fp/mp.h): the asymptotic series, and the correctly rounded result. No theorem says
+ * that its values, or those of log_ndtr, are irrational; what is undecided at RM_MP_MAX limbs would be the lower end of its
+ * interval. */
 #pragma once
 
 #include "../erfc/erfc_mp.h"
 
-/* v 2^scale = W(x), or W(x/sqrt(2))/2 with half, for x >= 45 resp. 63; 0.19 < v < 0.6, v within *err units. Returns the scale.
+/* v 2^scale = W(x), or W(x/sqrt(2))/2 with half, for x >= 45 resp. 63; 0.19 < v < 0.6, v within *err units. Returns the
+ * scale.
  *
- * x = X 2^E with X in [1/2, 1), q = 1/(4 X): W = 1/(sqrt(pi) x) T = (2/sqrt(pi)) q T 2^(1-E), T = 1 - y + 3 y^2 - ... with y =
- * 1/(2 x^2) = q^2 2^(3-2E); with half, y is twice that, and 1/sqrt(2) a factor of W/2. y <= 2^-11.95: the terms fall at least by
- * (2k + 1) y as long as k < 2000, and before that the sum ends: that of x = 63 after 230 terms for 16 limbs.
+ * x = X 2^E with X in [1/2, 1), q = 1/(4 X): W = 1/(sqrt(pi) x) T = (2/sqrt(pi)) q T 2^(1-E), T = 1 - y + 3 y^2 - ... with y
+ * = 1/(2 x^2) = q^2 2^(3-2E); with half, y is twice that, and 1/sqrt(2) a factor of W/2. y <= 2^-11.95: the terms fall at
+ * least by (2k + 1) y as long as k < 2000, and before that the sum ends: that of x = 63 after 230 terms for 16 limbs.
  *
- * Errors in units. q is one short, q^2 n + 2, y 2: its shift is by 8 at least, n + 2 < 2^8. A term t' = (2k + 1) t y is off by (2k +
- * 1) (e y + 2 t + n + 1), e before; where (2k + 1) y < 1/8, below (2k + 1) (n + 4) 8/7: K terms 1.2 K^2 (n + 4). What is left out is
- * below the first term that is computed as 0, with its error: below that again. T <= 1: q T is half of T's error, 2 for q and n + 1
- * off, its products with the constants, which are below 1.2 and a unit off, 2 (n + 2) more. */
+ * Errors in units. q is one short, q^2 n + 2, y 2: its shift is by 8 at least, n + 2 < 2^8. A term t' = (2k + 1) t y is off
+ * by (2k + 1) (e y + 2 t + n + 1), e before; where (2k + 1) y < 1/8, below (2k + 1) (n + 4) 8/7: K terms 1.2 K^2 (n + 4).
+ * What is left out is below the first term that is computed as 0, with its error: below that again. T <= 1: q T is half of
+ * T's error, 2 for q and n + 1 off, its products with the constants, which are below 1.2 and a unit off, 2 (n + 2) more. */
 RM_COLD int rm_erfcx_mp_far(uint64_t *v, double x, int half, int n, uint64_t *err) {
   uint64_t q[RM_MP_LIMBS], y[RM_MP_LIMBS], t[RM_MP_LIMBS + 1], plus[RM_MP_LIMBS], minus[RM_MP_LIMBS];
   int e;

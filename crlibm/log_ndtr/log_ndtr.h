@@ -15,10 +15,10 @@ RM_FN vm64 rm_log_ndtr_special(vf64 x, int format) {
   return vm64_not(vm64_and(vf64_le(vf64_set1(min), x), vf64_le(x, vf64_set1(max))));
 }
 
-/* In f32 and the 16-bit formats most are decided: below -13.1 by the asymptotic series, whose logarithm, within 2^-40, is added to a
- * larger -x^2/2 (at -2^66 the result is infinite in any of these formats); above 3 by log(1 - v), v being Phi(-x) of the kernel of f64,
- * or at 36.3, where it rounds to zero in any of them. Of numbers between, which the evaluation has left undecided, and of NaN nothing is
- * known. */
+/* In f32 and the 16-bit formats most are decided: below -13.1 by the asymptotic series, whose logarithm, within 2^-40, is
+ * added to a larger -x^2/2 (at -2^66 the result is infinite in any of these formats); above 3 by log(1 - v), v being Phi(-x)
+ * of the kernel of f64, or at 36.3, where it rounds to zero in any of them. Of numbers between, which the evaluation has left
+ * undecided, and of NaN nothing is known. */
 RM_NOINLINE vm64 rm_log_ndtr_decided_any(vf64 x, int format, vf64 *y) {
   const vf64 low = vf64_set1(-13.1), high = vf64_set1(3.0);
   const vf64 a = vf64_min(vf64_set1(0x1p66), vf64_neg(vf64_min(low, x)));

@@ -1,7 +1,8 @@
 /* log_ndtr, the logarithm of the normal distribution function, for f32 and the 16-bit formats, evaluated in binary64.
  *
- * With W and the table of erfc (erfc_b64.h), a = |x|/sqrt(2): for x < 0 it is -x^2/2 + log(W(a)/2), for x >= 0 log(1 - v), v =
- * exp(-x^2/2) W(a)/2 <= 1/2. Both logarithms are those of 1 + u (rm_log1p_of), u = W/2 - 1 resp. -v. Error, relative to the result:
+ * With W and the table of erfc (erfc_b64.h), a = |x|/sqrt(2): for x < 0 it is -x^2/2 + log(W(a)/2), for x >= 0 log(1 - v), v
+ * = exp(-x^2/2) W(a)/2 <= 1/2. Both logarithms are those of 1 + u (rm_log1p_of), u = W/2 - 1 resp. -v. Error, relative to the
+ * result:
  *   x < 0   -x^2/2 is exact; |log(W/2)| >= log 2. W is within 2^-40.2, and u rounds by 2^-54, 2^-48 of 1 + u > 0.03: together
  *           2^-40.19/log 2 = 2^-39.66. The logarithm's own error is 2^-41.8, and the sum's rounding 2^-53
  *   x >= 0  v is within 2^-40.1 (ndtr_b64.h), times v/((1 - v) |log(1 - v)|) <= 1.45; the logarithm's own error is 2^-41.8

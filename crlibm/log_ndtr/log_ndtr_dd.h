@@ -1,13 +1,13 @@
 /* log_ndtr in double-double, for the fast phase of f64 and the accurate phase of every format.
  *
- * The formulas of log_ndtr_b64.h. W/2, resp. v, is made to two parts by Fast2Sum; log(W/2) is rm_log_near_dd of these two parts,
- * where the table never gives 1, since W/2 <= 1/2; log(1 - v) the same of 1 - v, by v. Errors, u = 2^-53:
+ * The formulas of log_ndtr_b64.h. W/2, resp. v, is made to two parts by Fast2Sum; log(W/2) is rm_log_near_dd of these two
+ * parts, where the table never gives 1, since W/2 <= 1/2; log(1 - v) the same of 1 - v, by v. Errors, u = 2^-53:
  *   L          that of log_dd.h, 12u |t| + 2^-80 L, t its cubic term, which has room for one rounding of lo by 1.1u |t|
  *   x < 0      W's own error, divided by W >= 1/(1.254 (1 + |x|)); -x^2/2 in two parts exactly, and added to L's high part by
  *              TwoSum: two more roundings of lo, 1.1u |t| each, and 2^-105 of the sum
  *   x >= 0     that of v times 1/(1 - v) <= 1 + 2v
- * Sum below 5/4 of L's bound, the second part, and 2^-104 of the result. (1/W(a) <= sqrt(pi)/2 (a + sqrt(a^2 + 2)), by Komatsu's
- * bound W(a) >= 2/sqrt(pi)/(a + sqrt(a^2 + 2)).) */
+ * Sum below 5/4 of L's bound, the second part, and 2^-104 of the result. (1/W(a) <= sqrt(pi)/2 (a + sqrt(a^2 + 2)), by
+ * Komatsu's bound W(a) >= 2/sqrt(pi)/(a + sqrt(a^2 + 2)).) */
 #pragma once
 
 #include "../erfcx/erfcx_far.h"
@@ -17,7 +17,8 @@
 #define RM_LOG_NDTR_DD_MIN -38.9
 #define RM_LOG_NDTR_DD_MAX 36.3
 
-/* hi + lo = -(q + ql) + (lh + ll) within err, for a logarithm within lerr and a relative error `part` of what it was taken of. */
+/* hi + lo = -(q + ql) + (lh + ll) within err, for a logarithm within lerr and a relative error `part` of what it was taken
+ * of. */
 RM_FN void rm_log_ndtr_sum_dd(vf64 q, vf64 ql, vf64 lh, vf64 ll, vf64 lerr, vf64 part, vf64 *hi, vf64 *lo, vf64 *err) {
   vf64 low;
   const vf64 sum = vf64_two_sum(vf64_neg(q), lh, &low);

@@ -4,11 +4,12 @@
 #include "../erfcx/erfcx_mp.h"
 #include "../log/log_mp.h"
 
-/* |v| 2^scale = |log_ndtr x| within *err units for x < 0, 2^-130 <= |x| <= 2^70; returns the scale, 0 or more. The result is negative.
+/* |v| 2^scale = |log_ndtr x| within *err units for x < 0, 2^-130 <= |x| <= 2^70; returns the scale, 0 or more. The result is
+ * negative.
  *
- * It is x^2/2 + |log(W/2)|. W/2, or W/2 2^-k from 63 on, is within its error; its logarithm has the error that rm_log_mp_of states.
- * x^2 is two units short at most, and so is its half. From 63 on both are divided by 2^scale, a power of two above x^2 2^-50, which
- * cuts a unit each. */
+ * It is x^2/2 + |log(W/2)|. W/2, or W/2 2^-k from 63 on, is within its error; its logarithm has the error that rm_log_mp_of
+ * states. x^2 is two units short at most, and so is its half. From 63 on both are divided by 2^scale, a power of two above
+ * x^2 2^-50, which cuts a unit each. */
 RM_COLD int rm_log_ndtr_mp_negative(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t w[RM_MP_LIMBS], y[RM_MP_LIMBS], werr;
   int e, k = -1, scale = 0;
@@ -36,10 +37,10 @@ RM_COLD int rm_log_ndtr_mp_negative(uint64_t *v, double x, int n, uint64_t *err)
 
 /* The same for x > 0, x < 45: -log(1 - V) with V = erfc(x/sqrt(2))/2 <= 1/2; returns the scale, at most 0.
  *
- * Below 4 it is the logarithm of 1 - V, V having erfc's error and a unit more. Beyond, V = f 2^k < 2^-14.9, it is f S 2^k, S = 1 + V/2 +
- * V^2/3 + ... With d the error of f: V is within d + 1 units (k < 0), its powers p_j within d + n + 3, since p_j V adds n + 1 to 2^-14 of
- * what they have; J terms make S, divided by j + 1 >= 2 and cut, within J (d + n + 4)/2 + 1, and what is left out once p_j is computed as 0
- * is below d + n + 4. f < 2.1: f S is within 1.01 d + 2.1 of that and n + 1. */
+ * Below 4 it is the logarithm of 1 - V, V having erfc's error and a unit more. Beyond, V = f 2^k < 2^-14.9, it is f S 2^k, S
+ * = 1 + V/2 + V^2/3 + ... With d the error of f: V is within d + 1 units (k < 0), its powers p_j within d + n + 3, since p_j
+ * V adds n + 1 to 2^-14 of what they have; J terms make S, divided by j + 1 >= 2 and cut, within J (d + n + 4)/2 + 1, and
+ * what is left out once p_j is computed as 0 is below d + n + 4. f < 2.1: f S is within 1.01 d + 2.1 of that and n + 1. */
 RM_COLD int rm_log_ndtr_mp_positive(uint64_t *v, double x, int n, uint64_t *err) {
   uint64_t f[RM_MP_LIMBS], t[RM_MP_LIMBS], p[RM_MP_LIMBS], s[RM_MP_LIMBS], d;
   const int k = rm_erfc_mp(f, x, 1, n, &d) - 1;
