@@ -101,6 +101,15 @@ RM_FN double rm_fma(double a, double b, double c) { return __builtin_fma(a, b, c
 #define RM_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* For files and builds whose time matters little, as accurate phases, sanitizers, other compilers and controls: the compiler
+ * decides what it inlines, so that they compile in a fraction of the time, and are smaller. No bit depends on it. */
+#if defined(RM_CFG_CALLS) && !defined(__CUDACC__)
+#undef RM_FN
+#define RM_FN static inline __attribute__((unused))
+#undef RM_UNROLL
+#define RM_UNROLL
+#endif
+
 /* Every error bound in Ziv's rounding test passes through RM_BOUND. A test library compiled with
  * -DRM_CFG_BOUND_SHRINK=0x1p-20 or the like must return wrong bits: that shows the bounds are needed and the tests see it. */
 #ifdef RM_CFG_BOUND_SHRINK
