@@ -92,3 +92,10 @@ def test_readme_has_the_digests():
 
 def test_the_threshold():
     assert runs.REQUIRED_ACCURACY == 0.95
+
+
+@pytest.mark.parametrize("cpu,expected", [(["base"], {"default"}), (["avx2", "base"], {"default", "avx2"})])
+def test_pytorch_s_own_runs_are_of_builds_that_the_cpu_has(monkeypatch, cpu, expected):
+    """Another build would end the process: it has instructions that the CPU lacks."""
+    monkeypatch.setattr(runs.repmath, "config", lambda: {"available isas": cpu})
+    assert {run.setting["ATEN_CPU_CAPABILITY"] for run in runs.plain_runs()} == expected

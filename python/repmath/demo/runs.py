@@ -98,9 +98,10 @@ def text_runs():
 
 
 def plain_runs():
-    """What other machines would do: the kernels of PyTorch and MKL for other CPUs, other thread counts."""
+    """What other machines would do: the kernels of PyTorch and MKL for the CPUs whose instructions this one has, other thread counts."""
     runs = []
-    for capability in ("default", "avx2", "avx512"):
+    here = repmath.config()["available isas"]
+    for capability in ("default", *(isa for isa in ("avx2", "avx512") if isa in here)):
         for n in (1, 2):
             setting = {"ATEN_CPU_CAPABILITY": capability, "OMP_NUM_THREADS": str(n)}
             if capability != "avx512":
