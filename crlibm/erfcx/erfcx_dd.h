@@ -4,9 +4,8 @@
  * to exp in two parts, exactly (for |x| < 2^-484, without FMA, within 2^-960). With u = 2^-53 and e = exp(x^2) >= W, the
  * result is at least e:
  *   exp        twice its own error, RM_EXP_DD_ERR e
- *   difference 2 e - w in two parts exactly, by Fast2Sum; 2 el - wl, below 2^-17 e, rounds by 2^-70 e, its sum with the rest
- *   by
- *              2^-70 e, and lo + err in the rounding test by as much
+ *   difference 2 e - w in two parts exactly, by Fast2Sum; 2 el - wl, below 2^-17 e, rounds by 2^-70 e, its sum with the
+ *              rest by 2^-70 e, and lo + err in the rounding test by as much
  * Sum below the errors of exp and W, and 3 2^-70 of the result. */
 #pragma once
 
