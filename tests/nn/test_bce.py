@@ -5,7 +5,7 @@ import pytest
 from bce_library import NAMES, expected, run, vectors
 from exact_oracle import CANONICAL_NAN, bits
 from real_oracle import precise
-from reductions_library import ENUM, I64, NULL, OVERLAP, SIZE, Reductions, status
+from reductions_library import ENUM, I64, NULL, OK, OVERLAP, SIZE, Reductions, status
 from statistics_library import dtype_of
 
 
@@ -54,6 +54,22 @@ def test_which_tier_decides(isa_library, fmt):
         assert fast + later == n and fast > 0.98 * n
     run(isa_library, fmt, 1, None, x, y, None, None)
     assert tiers.stats() == (1, 0, 0)
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_results_in_the_place_of_an_argument(isa_library, fmt):
+    """Also of elements that the first tier leaves undecided, which then are read again: infinities and logits beyond its end."""
+    rng, dtype = np.random.default_rng(8), dtype_of(fmt)
+    x = np.where(rng.random(600) < 0.3, np.inf, rng.standard_normal(600) * 1e4).astype(dtype)
+    y, w, p = rng.random(600).astype(dtype), rng.standard_normal(600).astype(dtype), rng.random(600).astype(dtype)
+    g = rng.standard_normal(600).astype(dtype)
+    for name, *arrays in (("", x, y, w, p), ("_backward", g, x, y, w, p)):
+        f, want = getattr(isa_library, "rm_bce_with_logits" + name), np.full(600, 7, dtype)
+        assert f(NAMES.index(fmt), 0, I64(600), *vectors(*arrays, want)) == OK
+        for place in range(len(arrays)):
+            copies = [a.copy() for a in arrays]
+            assert f(NAMES.index(fmt), 0, I64(600), *vectors(*copies, copies[place])) == OK
+            assert np.array_equal(bits(copies[place]), bits(want)), (name, place)
 
 
 def test_totals_beside_ties(isa_library):

@@ -1,6 +1,7 @@
 /* Losses of entropies on the host: threads over blocks of elements, and totals. Below binary64 terms are evaluated in
  * binary64 first (loss/entropy_step.h); what that leaves undecided, and all of binary64, begins in double-double. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../runtime/env.h"
 #include "dd_loss_element.h"
@@ -45,7 +46,7 @@ static void each_element(const void *operation, int64_t block, rm_row_state *sta
   const rm_dd_loss *f = &b->f;
   const int64_t first = block * BLOCK, n = f->n - first < BLOCK ? f->n - first : BLOCK;
   const int size = rm_size_of(f->format);
-  char *out = rm_row_out(state, &f->out, block, size);
+  char *out = (char *)rm_row_buffer(state, state->buffers); /* what is undecided reads inputs, of which out may be one */
   int64_t undecided = n;
   if (f->format != RM_F64) {
     const rm_entropy_block p = terms_of(b, block, state);
@@ -59,7 +60,8 @@ static void each_element(const void *operation, int64_t block, rm_row_state *sta
     const int64_t i = state->undecided[j];
     rm_write_bits(out + i * size, b->one(f, first + i, state), f->format);
   }
-  rm_row_spread(state, 0, &f->out, block, n, f->format);
+  if (f->out.stride == size) memcpy(rm_row_at(&f->out, block), out, (size_t)(n * size));
+  else rm_row_spread(state, 0, &f->out, block, n, f->format);
 }
 
 rm_status rm_dd_loss_each(const rm_dd_loss *f, rm_entropy_kind kind, rm_dd_loss_fn *one) {
