@@ -441,7 +441,7 @@ def test_mixed_formats_and_complex_numbers_are_refused():
     for case in (lambda: torch.lerp(x, x.half(), 0.5), lambda: torch.lerp(x, x.half(), x)):
         with pytest.raises(RuntimeError, match="expected dtype"), rt.reproducible():
             case()
-    for case in (lambda: z / z, lambda: z.sgn(), lambda: z.prod(), lambda: z.exp(), lambda: z.real / z, lambda: z @ z):
+    for case in (lambda: z.prod(), lambda: z.tanh(), lambda: z.sin(), lambda: z.pow(3.5), lambda: z.cumsum(0)):
         with pytest.raises(rt.UncoveredOperatorError), rt.reproducible():
             case()
 
