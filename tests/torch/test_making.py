@@ -280,7 +280,7 @@ LOOSE = {
     "i0": lambda: torch.arange(3).i0(),
     "zeta": lambda: torch.special.zeta(torch.arange(2, 4), 2),
     "igamma": lambda: torch.igamma(torch.tensor([1.0]), torch.tensor([2.0])),
-    "svdvals": lambda: torch.linalg.svdvals(torch.eye(2)),
+    "eigvals": lambda: torch.linalg.eigvals(torch.eye(2)),
     "bessel": lambda: torch.special.bessel_j0(torch.arange(3)),
 }
 
