@@ -90,7 +90,7 @@ _MAKERS: dict[str, Any] = {
     "mm": _core.Product(2),
     "bmm": _core.Product(3),
     "mv": _core.Vectors(2),
-    "dot": _core.Vectors(1),
+    **{name: _core.Vectors(1) for name in ("dot", "vdot")},
     "linear": _core.Linear(),
     "trilinear": _core.Trilinear(),
     "addmm": _core.Either(_core.Product(2, True), _core.General("addmm", "new")),
