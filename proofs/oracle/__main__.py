@@ -8,10 +8,12 @@ The oracle has Taylor polynomials by ball arithmetic (Arb, through python-flint)
 leave one number of binary32 for each result but a few in a million million, which MPFR decides. Neither has a line of the library in it. What was found is
 written to results.json beside this file, from which docs/evidence.md is made, and the exit status says whether all was right.
 
-REPMATH_ISA chooses the instruction set; the library is build/native/default."""
+REPMATH_ISA chooses the instruction set, REPMATH_LIBRARY the library; without it, it is build/native/default."""
 
 import argparse
+import ctypes
 import json
+import os
 import sys
 import time
 from fractions import Fraction
@@ -25,13 +27,12 @@ RESULTS = check.HERE / "results.json"
 SEGMENTS = (1 << 32) // SEGMENT
 
 
-def library():
-    import ctypes
-
-    sys.path.insert(0, str(ROOT / "tests/support"))
+def library() -> ctypes.CDLL:
+    sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("support", "controls")]
     import native
 
-    loaded = ctypes.CDLL(str(native.default_build() / "librepmath.so"))
+    path = os.environ.get("REPMATH_LIBRARY") or native.default_build() / "librepmath.so"
+    loaded = ctypes.CDLL(str(path))
     loaded.rm_isa.restype = ctypes.c_char_p
     return loaded
 

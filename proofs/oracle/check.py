@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..graph import ROOT
-from . import blocks
+from . import blocks, periods
 from .functions import Function
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -59,9 +59,10 @@ def array(of: Iterable[blocks.Block]) -> ctypes.Array:
 
 def compare(name: str, function, given: ctypes.Array) -> Found:
     """Of a C function with the signature of rm_v<name>_f32."""
-    table, inputs, opened = blocks.turns_tables(), ctypes.c_int64(0), (ctypes.c_uint32 * (2 * MAX_OPEN))()
+    inputs, opened = ctypes.c_int64(0), (ctypes.c_uint32 * (2 * MAX_OPEN))()
+    tables = blocks.turns_tables(), periods.fractions()
     left = rounded().rm_oracle_rounded(
-        given, ctypes.c_int64(len(given)), table, function, opened, ctypes.c_int64(MAX_OPEN), ctypes.byref(inputs)
+        given, ctypes.c_int64(len(given)), *tables, function, opened, ctypes.c_int64(MAX_OPEN), ctypes.byref(inputs)
     )
     if left < 0:
         raise RuntimeError(f"{name} failed")
@@ -86,6 +87,6 @@ def run(name: str, definition: Function, function, segments: Iterable[int]) -> F
     """The segments that serve both signs count once."""
     total, some = Found(), list(segments)
     for at in range(0, len(some), BATCH):
-        given = array(b for segment in some[at : at + BATCH] for b in blocks.blocks(definition, segment))
+        given = array(b for segment in some[at : at + BATCH] for b in periods.of_segment(definition, segment))
         total.add(compare(name, function, given))
     return total

@@ -9,6 +9,7 @@ from .. import definitions
 from ..definitions import DEFINITIONS, constant
 from . import functions
 from .functions import INF, LARGEST, NAN, Function, Piece, below, bits, both, interval, number, one, series, tail, undefined
+from .periods import COTANGENT, FROM, LOG_OF_SINE, Reflected
 
 
 def log_gamma_series(x, derivatives: int):
@@ -46,35 +47,27 @@ def digamma(x):
     return reflected(x, lambda t: log_gamma_series(t, 1), of_angle)
 
 
-def of_poles(f: Callable, pole: float, at_infinity: float) -> tuple[Piece, ...]:
-    """Negative numbers: at integers, poles, the series says nothing and MPFR decides; from 2^23 on all numbers are integers."""
+def of_poles(f: Callable, reflected: Reflected, at_infinity: float) -> tuple[Piece, ...]:
+    """Negative numbers: at poles below 128 the series says nothing, and MPFR decides; from 2^23 on all numbers are poles."""
     return both(
-        one(0.0, INF), series(f, high=below(2.0**23)), interval(2.0**23, LARGEST, "result", bits(pole)), one(INF, at_infinity)
+        one(0.0, INF),
+        series(f, high=below(FROM)),
+        interval(FROM, below(2.0**23), "reflected", reflected),
+        interval(2.0**23, LARGEST, "result", bits(reflected.pole)),
+        one(INF, at_infinity),
     )
 
 
-def sinpi(x):
-    return (x * arb.pi()).sin()
-
-
-def cospi(x):
-    return (x * arb.pi()).cos()
-
-
-def tanpi(x):
-    cosine = cospi(x)
-    if constant(cosine).contains(0):
-        return arb_series([arb("nan")] * x.prec, prec=x.prec)
-    return sinpi(x) / cosine
-
-
-def of_half_turns(f: Callable, twin: int, at_zero: float) -> Function:
-    """Where the result is exact the series says nothing, and MPFR decides; from 2^24 on all numbers are even."""
+def of_half_turns(shape: str, twin: int, at_zero: float) -> Function:
+    """From 2^24 on all numbers are even."""
+    sine, cosine = (lambda x: (x * arb.pi()).sin()), (lambda x: (x * arb.pi()).cos())
+    f = {"sin": sine, "cos": cosine, "tan": lambda x: sine(x) / cosine(x)}[shape]
     return Function(
         twin,
         both(
             one(0.0, at_zero),
-            series(f, high=below(2.0**24)),
+            series(f, high=below(0.25)),
+            interval(0.25, below(2.0**24), "half_turns", shape),
             interval(2.0**24, LARGEST, "result", bits(at_zero)),
             one(INF, NAN),
         ),
@@ -97,9 +90,9 @@ def table() -> dict[str, Function]:
     log_ndtr, half = DEFINITIONS["log_ndtr"], number(0xBF317218)
     return {
         **functions.table(),
-        "sinpi": of_half_turns(sinpi, 1, 0.0),
-        "cospi": of_half_turns(cospi, 2, 1.0),
-        "tanpi": of_half_turns(tanpi, 1, 0.0),
+        "sinpi": of_half_turns("sin", 1, 0.0),
+        "cospi": of_half_turns("cos", 2, 1.0),
+        "tanpi": of_half_turns("tan", 1, 0.0),
         **{
             name: Function(
                 0,
@@ -158,7 +151,11 @@ def table() -> dict[str, Function]:
                 series(lgamma, number(bits(2.0) + 1)),
                 one(INF, INF),
             ),
-            of_poles(lgamma, INF, INF),
+            of_poles(lgamma, Reflected(lambda x: -log_gamma_series(1 - x, 0), LOG_OF_SINE, INF), INF),
         ),
-        "digamma": Function(0, both(one(0.0, -INF), series(digamma), one(INF, INF)), of_poles(digamma, NAN, NAN)),
+        "digamma": Function(
+            0,
+            both(one(0.0, -INF), series(digamma), one(INF, INF)),
+            of_poles(digamma, Reflected(lambda x: log_gamma_series(1 - x, 1), COTANGENT, NAN), NAN),
+        ),
     }

@@ -18,7 +18,7 @@ import gmpy2  # noqa: E402
 from native import need  # noqa: E402
 
 from proofs.oracle import __main__ as driver  # noqa: E402
-from proofs.oracle import blocks, check, functions, gamma  # noqa: E402
+from proofs.oracle import blocks, check, functions, gamma, periods  # noqa: E402
 from proofs.oracle.functions import SIGN, bits, number  # noqa: E402
 
 FUNCTIONS = gamma.table()
@@ -79,7 +79,7 @@ def value_at(block, i: int) -> tuple[Fraction, Fraction]:
     return (v - block.below) * unit, (v + block.above) * unit
 
 
-POLES = ("lgamma", "digamma", "tanpi")  # at integers or halves of such, which the blocks do not leave out
+POLES = ("lgamma", "digamma")  # at negative whole numbers, which the polynomials do not leave out
 
 
 @pytest.mark.parametrize("name", mpfr.UNARY)
@@ -87,7 +87,7 @@ def test_enclosures_contain_the_values(name):
     """Of random numbers and of the first and last ones of blocks, by MPFR, at 200 bits: and they are narrow."""
     rng, seen = random.Random(name), 0
     while seen < 6:
-        for block in blocks.blocks(FUNCTIONS[name], rng.randrange(1 << 16)):
+        for block in periods.of_segment(FUNCTIONS[name], rng.randrange(1 << 16)):
             if block.kind != blocks.POLYNOMIAL:
                 break
             for i in {0, block.count - 1, rng.randrange(block.count)}:
@@ -99,9 +99,6 @@ def test_enclosures_contain_the_values(name):
                     value = e.value
                 if name in POLES and not gmpy2.is_finite(value):
                     continue  # MPFR decides there
-                if value == 0:  # and there: exactly 0, as sinpi of integers, which nothing relative encloses
-                    assert low < 0 < high
-                    continue
                 assert low < Fraction(*value.as_integer_ratio()) < high, (name, hex(block.first + i))
                 assert high - low < abs(high) * Fraction(1, 2 ** (27 if block.below + block.above == 1 else 40))
             seen += 1
@@ -124,6 +121,68 @@ def test_turns_contain_the_values(library, name):
     given[0].count = 2048
     assert len(check.compare(name, SIGNATURE(changed), given).wrong) == 4096
     assert check.compare(name, real, given).wrong == []
+
+
+def with_wrong_bits(function):
+    """The function, the last bit of every result wrong."""
+
+    def changed(n, x, stride_x, y, stride_y):
+        status = function(ctypes.c_int64(n), x, ctypes.c_ssize_t(stride_x), y, ctypes.c_ssize_t(stride_y))
+        np.ctypeslib.as_array(ctypes.cast(y, ctypes.POINTER(ctypes.c_uint32)), (n,))[:] ^= np.uint32(1)
+        return status
+
+    return SIGNATURE(changed)
+
+
+@pytest.mark.parametrize("low", [0.25, 0.75, 2.5, 3.0, 257.0, 2.0**22, 2.0**23 + 2.0**20])
+@pytest.mark.parametrize("name", ["sinpi", "cospi", "tanpi"])
+def test_periods_contain_the_values(library, name, low):
+    """Zeros and poles are known, MPFR decides next to nothing, and every wrong bit is found."""
+    (block,) = given = check.array(periods.of_segment(FUNCTIONS[name], bits(low) // blocks.SEGMENT))
+    assert block.kind == periods.HALF_TURNS
+    block.count, real = 512, getattr(library, f"rm_v{name}_f32")
+    found = check.compare(name, real, given)
+    assert found.wrong == [] and found.resolved <= 1
+    assert len(check.compare(name, with_wrong_bits(real), given).wrong) == 1024
+
+
+@pytest.mark.parametrize("low", [128.0, 129.5, 3000.0, 2.0**16 + 0.5, 2.0**21 + 2.0**17, 2.0**23 - 1024])
+@pytest.mark.parametrize("name", ["lgamma", "digamma"])
+def test_reflected_values(library, name, low):
+    given = check.array(periods.of_segment(FUNCTIONS[name], bits(low) + SIGN >> 16))
+    assert {block.kind for block in given} == {periods.REFLECTED}
+    for block in given:
+        block.count = 512 // len(given)
+    real = getattr(library, f"rm_v{name}_f32")
+    found = check.compare(name, real, given)
+    assert found.wrong == [] and found.resolved <= 1
+    assert len(check.compare(name, with_wrong_bits(real), given).wrong) == found.inputs
+
+
+def test_fractions_are_those_of_the_functions():
+    """By MPFR, at random ones and at both ends."""
+    rng = random.Random(2)
+    with gmpy2.context(precision=200):
+        for table, f in zip(periods.fractions(), (log_of_sine, cotangent), strict=True):
+            for j in (1, 2, 1 << 15, (1 << 16) - 1, *(rng.randrange(1, 1 << 16) for _ in range(50))):
+                value = f(gmpy2.mpfr(j) / (1 << 16)) * gmpy2.mpfr(2) ** table.scale
+                assert abs(table.v[j] - value) < table.error, j
+
+
+def log_of_sine(f):
+    return gmpy2.log(gmpy2.const_pi() / gmpy2.sin(gmpy2.const_pi() * f))
+
+
+def cotangent(f):
+    return gmpy2.const_pi() * gmpy2.cot(gmpy2.const_pi() * f)
+
+
+def test_the_command(tmp_path, monkeypatch, library, capsys):
+    """`python -m proofs.oracle` with a library of its own; what it finds goes to a file."""
+    monkeypatch.setattr(driver, "RESULTS", tmp_path / "results.json")
+    monkeypatch.setattr("sys.argv", ["oracle", "log2p1", "--fraction", "1/16384", "--offset", "3"])
+    assert driver.main() == 0
+    assert driver.results()["log2p1"]["inputs"] == 4 * blocks.SEGMENT and "0 wrong" in capsys.readouterr().out
 
 
 def test_tails_and_pieces_are_checked():
