@@ -1,11 +1,11 @@
 /* Functions of half-turns, and the gamma function's relatives left of 0: a number of binary32 is a multiple of a power of
  * two, so that its place in a period, and whether it is a zero or a pole there, is known without an error (periods.py).
  *
- *   RM_HALF_TURNS  as RM_TURNS, but that the step, m 2^place in quarters of a turn, is exact; at whole quarters the result has
- *                  the bits c[2] to c[5]
- *   RM_REFLECTED   -x = m 2^place, of which at most RM_FRACTION bits stand behind the point: V is the polynomial, in `scale`,
- *                  with the table's entry for this fraction; at whole numbers the result has the bits c[RM_DEGREE]. `turns` is
- *                  the table. */
+ *   RM_HALF_TURNS  as RM_TURNS, but that the step, m 2^place in quarters of a turn, is exact; at whole quarters the result
+ *                  has the bits c[2] to c[5]
+ *   RM_REFLECTED   -x = m 2^place, of which at most RM_FRACTION bits stand behind the point: V is the polynomial, in
+ *                  `scale`, with the table's entry for this fraction; at whole numbers the result has the bits c[RM_DEGREE].
+ *                  `turns` is the table. */
 #ifndef RM_PROOFS_PERIODS_H
 #define RM_PROOFS_PERIODS_H
 
