@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 import repmath  # noqa: E402
 import repmath.torch  # noqa: E402
-from repmath import rounding, study  # noqa: E402
+from repmath import cli, rounding, study  # noqa: E402
 from repmath.torch import UncoveredOperatorError, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
@@ -225,3 +225,157 @@ def test_blocks_nest_and_end():
 def test_errors_name_the_argument(options, error, name):
     with pytest.raises(error, match=name):
         stochastic(**options)
+
+
+class Cancelling(torch.nn.Module):
+    """A layer that loses 20 bits of what it passes on."""
+
+    def forward(self, x):
+        return (x + 2.0**20) - 2.0**20
+
+
+def unstable():
+    with repmath.torch.reproducible():
+        torch.manual_seed(3)
+        return torch.nn.Sequential(
+            torch.nn.Linear(6, 6),
+            torch.nn.Tanh(),
+            torch.nn.Sequential(torch.nn.Linear(6, 6), Cancelling(), torch.nn.Tanh()),
+            torch.nn.Linear(6, 3),
+        )
+
+
+def test_phases_and_layers_of_calls():
+    network, x = unstable(), torch.ones(4, 6)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+    seen = []
+    with stochastic(where=lambda call: seen.append(call) or True) as block:
+        network(x).square().sum().backward()
+        optimizer.step()
+    places = {(c.phase, c.layer, c.operator.split(".")[0]) for c in seen}
+    assert {
+        ("forward", "0", "addmm"),
+        ("forward", "2.1", "add"),
+        ("forward", "2.2", "tanh"),
+        ("forward", "", "sum"),
+    } <= places
+    assert {
+        ("backward", "3", "mm"),
+        ("backward", "2.0", "mm"),
+        ("backward", "1", "tanh_backward"),
+        ("backward", "", "mul"),
+    } <= places
+    assert any(phase == "step" for phase, _, _ in places)
+    assert [c.number for c in seen] == sorted({c.number for c in seen}) and seen[-1].number < block.calls
+
+
+@pytest.mark.parametrize(
+    ("filters", "kept"),
+    [
+        ({"phases": "forward"}, lambda c: c.phase == "forward"),
+        ({"phases": ("backward", "step")}, lambda c: c.phase != "forward"),
+        ({"only": "3"}, lambda c: c.layer == "3"),
+        ({"exclude": "convolution_backward.default"}, lambda c: c.operator != "convolution_backward.default"),
+        ({"exclude": ("0", "add*")}, lambda c: c.layer != "0" and not c.operator.startswith("add")),
+    ],
+)
+def test_a_filter_changes_no_word_of_the_rest(filters, kept):
+    """Calls have the same numbers, whatever is left out: also after one that rounds several arrays."""
+
+    def calls(**options):
+        seen = []
+        network, x = model(), torch.randn(8, 1, 6, 6, generator=torch.Generator().manual_seed(2)).requires_grad_()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.05, momentum=0.9)
+        with stochastic(where=lambda call: seen.append(call) or True, **options):
+            for _ in range(2):
+                network(x).square().mean().backward()
+                optimizer.step()
+        return seen
+
+    everything, some = calls(), calls(**filters)
+    assert 0 < len(some) < len(everything)
+    assert some == [c for c in everything if kept(c)]
+
+
+def far(y):
+    return bool((y - CLEAN).abs().max() > 1e-3)
+
+
+with repmath.torch.reproducible():
+    CLEAN = unstable()(torch.linspace(-1, 1, 12).reshape(2, 6)).detach()
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "up_down"])
+def test_localize_finds_a_planted_layer(mode):
+    network, x = unstable(), torch.linspace(-1, 1, 12).reshape(2, 6)
+    found = study.localize(lambda: network(x), far, mode=mode)
+    assert found.places == ["2.1 (forward)"] and found.finished and found.candidates == 6
+    by_call = study.localize(lambda: network(x), far, mode=mode, by="call")
+    assert [c.layer for c in by_call.calls] == ["2.1"] and by_call.calls[0].operator == "add.Tensor"
+    by_operator = study.localize(lambda: network(x), far, mode=mode, by="operator")
+    assert by_operator.places == ["add.Tensor"]
+    # Without the layer the result holds: the place is the cause.
+    with stochastic(seed=0, sample=found.sample, mode=mode, exclude="2.1"):
+        assert not far(network(x))
+
+
+def test_localize_says_what_it_cannot_do():
+    network, x = unstable(), torch.ones(2, 6)
+    with pytest.raises(ValueError, match="nothing to localize"):
+        study.localize(lambda: network(x), lambda y: True)
+    with pytest.raises(ValueError, match="none of 2 samples"):
+        study.localize(lambda: network(x), lambda y: False, samples=2)
+    turns = iter(range(100))
+    with pytest.raises(ValueError, match="not deterministic"):
+        study.localize(lambda: network(x + next(turns)), lambda y: False)
+    with pytest.raises(ValueError, match="by must be one of layer, operator, call, not 'module'"):
+        study.localize(lambda: network(x), far, by="module")
+    with pytest.raises(ValueError, match="samples must be an integer of at least 1"):
+        study.localize(lambda: network(x), far, samples=0)
+    with pytest.raises(TypeError, match="broken must be callable"):
+        study.localize(lambda: network(x), True)
+    with pytest.raises(ValueError, match="phases must be of forward, backward, step, not 'loss'"):
+        stochastic(phases=("forward", "loss"))
+    with pytest.raises(TypeError, match="where must be callable"):
+        stochastic(where="layer")
+
+
+def test_localize_keeps_what_an_interrupted_search_has(monkeypatch):
+    network, x, calls = unstable(), torch.linspace(-1, 1, 12).reshape(2, 6), []
+
+    def broken(y):
+        calls.append(1)
+        if len(calls) > 5:
+            raise KeyboardInterrupt
+        return far(y)
+
+    found = study.localize(lambda: network(x), broken)
+    assert not found.finished and "2.1 (forward)" in found.places
+
+
+STEP = """
+import torch
+torch.manual_seed(3)
+network = torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Tanh(), torch.nn.Linear(6, 3))
+x = torch.linspace(-1, 1, 12).reshape(2, 6)
+
+def step():
+    y = (network(x) + 2.0**20) - 2.0**20
+    return {"y": y.detach(), "x": network(x).detach()}
+
+def broken(found):
+    return bool((found["y"] - found["x"]).abs().max() > 0.0626)
+"""
+
+
+def test_studies_of_a_script_from_the_command_line(tmp_path, capsys):
+    script = tmp_path / "steps.py"
+    script.write_text(STEP)
+    out = tmp_path / "out"
+    assert cli.main(["study", "variability", f"{script}:step", "--samples", "4", "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "y: " in text and (out / "digits.csv").read_text().startswith("result,least,median")
+    assert cli.main(["study", "localize", f"{script}:step", "--by", "operator", "--out", str(out)]) == 0
+    assert "add.Tensor" in capsys.readouterr().out and "add.Tensor" in (out / "places.csv").read_text()
+    assert cli.main(["study", "localize", f"{script}:step", "--broken", "fails", "--out", str(out)]) == 2
+    assert "has no function 'fails'" in capsys.readouterr().err

@@ -6,12 +6,13 @@ Moments are computed with repmath, so that tables of repmath's own runs are the 
 from ._arms import Run, arms, compare
 from ._cost import cost
 from ._digits import Digits, digits, samples_needed
+from ._localize import Localized, localize
 from ._order import Tree, certificate, order
 from ._report import Report
 from ._variability import variability
 from ._warden import warden
 
 __all__ = [
-    "Digits", "Report", "Run", "Tree", "arms", "certificate", "compare", "cost", "digits", "order", "samples_needed", "variability",
-    "warden",
+    "Digits", "Localized", "Report", "Run", "Tree", "arms", "certificate", "compare", "cost", "digits", "localize", "order",
+    "samples_needed", "variability", "warden",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""repmath study order | warden | arms | cost: tables, pictures and a page in a folder."""
+"""repmath study order | warden | arms | variability | localize | cost: tables, pictures and a page in a folder."""
 
 import argparse
 import runpy
@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 
 import repmath
+from repmath.rounding import RANDOM_MODES
 
 from ._arms import ARMS, as_json, compare, split_script, tests
 from ._arms import arms as run_arms
 from ._cost import cost
+from ._digits import METHODS
+from ._localize import GROUPS, localize
 from ._order import Function, certificate, order
 from ._report import Report
+from ._variability import variability
 from ._warden import warden
+
+PHASES = ("forward", "backward", "step")
 
 
 def _ones(n: int, dtype: Any) -> Any:
@@ -99,12 +105,14 @@ def _warden(args: argparse.Namespace) -> int:
     return 0
 
 
-def _function(script: str) -> Callable[..., Any]:
+def _functions(script: str, *more: str) -> list[Callable[..., Any]]:
+    """The function that FILE:FUNCTION names, and others of that file."""
     path, name = split_script(script)
     module = runpy.run_path(path)
-    if name not in module:
-        raise ValueError(f"{path} has no function {name!r}")
-    return module[name]  # type: ignore[no-any-return]
+    for wanted in (name, *more):
+        if not callable(module.get(wanted)):
+            raise ValueError(f"{path} has no function {wanted!r}")
+    return [module[wanted] for wanted in (name, *more)]
 
 
 def _arms(args: argparse.Namespace) -> int:
@@ -162,7 +170,7 @@ def _arms(args: argparse.Namespace) -> int:
 
 
 def _cost(args: argparse.Namespace) -> int:
-    found = cost(_function(args.script), repeats=args.runs)
+    found = cost(_functions(args.script)[0], repeats=args.runs)
     report = Report(args.out, "What determinism costs")
     report.table(
         "cost",
@@ -176,11 +184,79 @@ def _cost(args: argparse.Namespace) -> int:
     return 0
 
 
+def _variability(args: argparse.Namespace) -> int:
+    import repmath.torch
+
+    (step,) = _functions(args.script)
+
+    def block(sample: int) -> Any:
+        return repmath.torch.stochastic(args.seed, sample, args.mode, phases=args.phase or PHASES, strict=not args.loose)
+
+    found = variability(step, args.samples, block=block, method=args.method)
+    report = Report(args.out, f"Digits over {args.samples} samples of {args.mode} rounding")
+    rows = []
+    for name, each in found.items():
+        summary = each.summary()
+        rows.append((name, *(summary[k] for k in ("least", "median", "mean", "censored", "elements"))))
+        print(f"{name}: {summary['median']:.3g} digits (least {summary['least']:.3g}), {summary['censored']:.0%} censored")
+    names = ("result", "least", "median", "mean", "share censored", "elements")
+    report.table("digits", names, rows, f"Decimal digits that hold, by the estimate {args.method}")
+    if _pictures():
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(figsize=(7, 1 + 0.3 * len(rows)))
+        places = range(len(rows))
+        axes.barh(places, [r[2] for r in rows], color="#1b6ca8")
+        axes.scatter([r[1] for r in rows], places, color="#c2571a", zorder=2, label="least")
+        axes.set_yticks(places, [r[0] for r in rows])
+        axes.invert_yaxis()
+        axes.set_xlabel("digits: the median element, and the least")
+        figure.savefig(report.picture("digits", "Digits of each result"), dpi=120, bbox_inches="tight")
+        plt.close(figure)
+    print(report.close())
+    return 0
+
+
+def _localize(args: argparse.Namespace) -> int:
+    step, broken = _functions(args.script, args.broken)
+    found = localize(
+        step,
+        broken,
+        by=args.by,
+        seed=args.seed,
+        samples=args.samples,
+        mode=args.mode,
+        phases=args.phase or PHASES,
+        strict=not args.loose,
+        progress=True,
+    )
+    report = Report(args.out, "Which roundings break the result?")
+    report.table("places", (found.by,), [(p,) for p in found.places], "Places that break it alone")
+    calls = [(c.number, c.operator, c.phase, c.layer) for c in found.calls]
+    report.table("calls", ("number", "operator", "phase", "layer"), calls, "Their calls")
+    words = f"Of {found.candidates} places {len(found.places)} break sample {found.sample}; {found.runs} runs."
+    if not found.finished:
+        words += " The search was interrupted: fewer may do."
+    report.text(words)
+    for place in found.places:
+        print(place)
+    print(words)
+    print(report.close())
+    return 0
+
+
 def _count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
     return value
+
+
+def _random_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mode", choices=RANDOM_MODES, default="stochastic", help="(default: stochastic)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--phase", action="append", choices=PHASES, help="only this one (repeatable)")
+    parser.add_argument("--loose", action="store_true", help="operators that lack the mode round to nearest")
 
 
 def add(commands: Any) -> None:
@@ -209,6 +285,20 @@ def add(commands: Any) -> None:
     found.add_argument("script", metavar="FILE:FUNCTION", help="a step, without arguments")
     found.add_argument("--runs", type=_count, default=5, help="steps in each mode (default: 5)")
     found.set_defaults(run=_guard(_cost))
+    found = kinds.add_parser("variability", help="digits of a step's results over samples that round at random")
+    found.add_argument("script", metavar="FILE:FUNCTION", help="a step, without arguments; returns a dict of tensors")
+    found.add_argument("--samples", type=_count, default=10, help="(default: 10)")
+    found.add_argument("--method", choices=METHODS, default="cnh", help="the estimate (default: cnh)")
+    _random_options(found)
+    found.set_defaults(run=_guard(_variability))
+
+    found = kinds.add_parser("localize", help="the layers or operators whose random roundings break a result")
+    found.add_argument("script", metavar="FILE:FUNCTION", help="a step, without arguments")
+    found.add_argument("--broken", default="broken", metavar="FUNCTION", help="of that file: whether a result is broken")
+    found.add_argument("--by", choices=GROUPS, default="layer", help="what a place is (default: layer)")
+    found.add_argument("--samples", type=_count, default=10, help="tried for one that breaks the result (default: 10)")
+    _random_options(found)
+    found.set_defaults(run=_guard(_localize))
     for kind in kinds.choices.values():
         kind.add_argument("--out", default="out", metavar="FOLDER", help="where the results go (default: out)")
 

@@ -29,6 +29,7 @@ from ._mode import reproducible  # noqa: E402
 from ._parameters import OutsideParameterWarning, trust  # noqa: E402
 from ._random import manual_seed  # noqa: E402
 from ._stochastic import stochastic  # noqa: E402
+from ._stochastic_places import Rounding  # noqa: E402
 from ._trace import Call, Difference, first_difference, trace  # noqa: E402
 from .nn._base import UnsupportedModuleError  # noqa: E402
 
@@ -37,6 +38,7 @@ __all__ = [
     "Call",
     "Difference",
     "OutsideParameterWarning",
+    "Rounding",
     "UncoveredOperatorError",
     "UnsupportedModuleError",
     "audit",

@@ -16,6 +16,7 @@ from ._aten.common import same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
+from ._stochastic_places import PHASES, Places, Rounding
 from ._tensors import FORMATS, as_array, as_tensor
 
 # What is selected is not rounded, where its tensors have one format.
@@ -242,12 +243,17 @@ def _convolution_backward(
     _plain(g, x, w)
     a, b, c = as_array(g), as_array(x), as_array(w)
     step = (stride, padding, dilation, groups)
-    grad_x = _stochastic_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step) if mask[0] else None
-    at.next()
-    grad_w = _stochastic_convolution.grad_weight(_products(at, dtype), a, b, c.shape, *step) if mask[1] else None
-    at.next()
-    grad_b = _total(at, g, [0, *range(2, g.ndim)]) if mask[2] else None
-    return grad_x, grad_w, grad_b
+    gradients = (
+        lambda: _stochastic_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step),
+        lambda: _stochastic_convolution.grad_weight(_products(at, dtype), a, b, c.shape, *step),
+        lambda: _total(at, g, [0, *range(2, g.ndim)]),
+    )
+    found: list[Any] = [None, None, None]
+    for i in (i for i in range(3) if mask[i]):
+        if any(v is not None for v in found):
+            at.next()
+        found[i] = gradients[i]()
+    return tuple(found)
 
 
 _UNARY = "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sqrt rsqrt sigmoid silu log_sigmoid"
@@ -295,6 +301,14 @@ def _patterns(name: str, value: Any) -> tuple[str, ...]:
     return patterns
 
 
+def _phases(value: Any) -> tuple[str, ...]:
+    phases = (value,) if isinstance(value, str) else tuple(value)
+    for phase in phases:
+        if phase not in PHASES:
+            raise ValueError(f"phases must be of {', '.join(PHASES)}, not {phase!r}")
+    return phases
+
+
 class stochastic:
     """Inside, PyTorch's operators round at random: `with repmath.torch.stochastic(seed=0, sample=3):`.
 
@@ -312,8 +326,13 @@ class stochastic:
         up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, matrix products, and
         means over a power of two.
     only, exclude : str or iterable of str
-        Names of operators with their overloads, such as "mm.default" or "add*". Others round to nearest; they keep their numbers, so that
-        a filter changes no word of the rest.
+        Names of operators with their overloads, such as "mm.default" or "add*", or of layers, such as "encoder.*" or "*.norm". Others round
+        to nearest; they keep their numbers, so that a filter changes no word of the rest.
+    phases : str or iterable of str
+        Of "forward", "backward" and "step" (an optimiser's): operators of the other phases round to nearest and keep their numbers.
+    where : callable, optional
+        Of a `Rounding` (number, operator, phase, layer); one that it returns False for rounds to nearest and keeps its numbers. Operators that
+        the filters above leave out are not asked about.
     strict : bool
         True: an operator that rounds and lacks the mode raises `UncoveredOperatorError`. False: it rounds to nearest and is counted in
         `uncovered`.
@@ -334,6 +353,8 @@ class stochastic:
         *,
         only: Any = ("*",),
         exclude: Any = (),
+        phases: Any = PHASES,
+        where: Callable[[Rounding], bool] | None = None,
         strict: bool = True,
     ) -> None:
         if mode not in _random_modes.RANDOM_MODES:
@@ -341,7 +362,11 @@ class stochastic:
         if not isinstance(strict, bool):
             raise TypeError(f"strict must be True or False, not {strict!r}")
         self.seed, self.sample, self.mode = _number("seed", seed, 64), _number("sample", sample, 32), mode
+        if where is not None and not callable(where):
+            raise TypeError(f"where must be callable, not {type(where).__name__}")
         self.only, self.exclude, self.strict = _patterns("only", only), _patterns("exclude", exclude), strict
+        self.phases, self.where = _phases(phases), where
+        self._places = Places()
         self.calls = 0
         self.uncovered: Counter[str] = Counter()
         self._blocks: list[tuple[reproducible, _Mode]] = []
@@ -356,21 +381,28 @@ class stochastic:
             raise
         if not self._blocks:
             self.calls = 0  # a block that is entered again computes the same
+            self._places.__enter__()
         self._blocks.append((block, mode))
         return self
 
     def __exit__(self, *exception: Any) -> None:
         block, mode = self._blocks.pop()
+        if not self._blocks:
+            self._places.__exit__(*exception)
         try:
             mode.__exit__(*exception)
         finally:
             block.__exit__(*exception)
 
-    def _takes(self, name: str) -> bool:
-        def found(patterns: tuple[str, ...]) -> bool:
-            return any(fnmatch.fnmatchcase(name, p) for p in patterns)
+    def _takes(self, name: str, number: int) -> bool:
+        phase, layer = self._places.here()
 
-        return found(self.only) and not found(self.exclude)
+        def found(patterns: tuple[str, ...]) -> bool:
+            return any(fnmatch.fnmatchcase(name, p) or (layer and fnmatch.fnmatchcase(layer, p)) for p in patterns)
+
+        if phase not in self.phases or not found(self.only) or found(self.exclude):
+            return False
+        return self.where is None or bool(self.where(Rounding(number, name, phase, layer)))
 
     def _lacks(self, name: str, reason: str) -> None:
         if self.strict:
@@ -400,8 +432,18 @@ class _Mode(TorchDispatchMode):
         name = name if "." in name else f"{name}.default"
         if func.namespace != "aten" or name not in _ROUNDS or not any(True for _ in _tensors((args, list(kwargs.values())))):
             return func(*args, **kwargs)
-        at = _Place(block)
-        if not block._takes(name):
+        number = block.calls
+        try:
+            made = self._rounded(_Place(block), name, number, func, args, kwargs)
+        except BaseException:
+            block.calls = number + 1
+            raise
+        block.calls = number + max(1, sum(1 for _ in _tensors(made)))  # each array has a number, however it was rounded
+        return made
+
+    def _rounded(self, at: _Place, name: str, number: int, func: Any, args: Any, kwargs: Any) -> Any:
+        block = self.block
+        if not block._takes(name, number):
             return func(*args, **kwargs)
         if block.mode == "up_down":
             return self._perturbed(at, name, func(*args, **kwargs))
