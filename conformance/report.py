@@ -29,7 +29,10 @@ def row(group: Group, by: str, found: np.ndarray) -> dict[str, Any]:
         for (first, name), end in zip(group.sources, ends, strict=True)
     }
     numbers = [i for i in wrong if not (is_nan(want[i : i + 1], kind) | is_nan(found[i : i + 1], kind))[0]]
-    apart = max((distance(int(want[i]), int(found[i]), kind) for i in numbers), default=0)
+    distances = [distance(int(want[i]), int(found[i]), kind) for i in numbers]
+    apart = max(distances, default=0)
+    furthest = [numbers[distances.index(apart)]] if distances else []
+    told = [*furthest, *(i for i in wrong[:3] if i not in furthest)][:3]
     return {
         "operation": group.operation,
         "format": group.format,
@@ -40,7 +43,7 @@ def row(group: Group, by: str, found: np.ndarray) -> dict[str, Any]:
         "other NaN": int(other.sum()),
         "furthest": apart,
         "sources": sources,
-        "examples": [example(group, int(i), found) for i in wrong[:3]],
+        "examples": [example(group, int(i), found) for i in told],  # the furthest, and the first ones
     }
 
 
