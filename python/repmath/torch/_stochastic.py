@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import repmath
+
 from .. import _random_modes, rounding
-from . import _stochastic_convolution
+from . import _stochastic_convolution, _stochastic_rows
 from ._aten.common import same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
+from ._stochastic_balls import Last
 from ._stochastic_places import PHASES, Places, Rounding
 from ._tensors import FORMATS, as_array, as_tensor
 
@@ -26,6 +30,8 @@ _SELECTS = set(
     "adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d".split()
 )
 _ROUNDS = {line.name for line in lines() if line.way in ("rounds", "composes") and line.function not in _SELECTS}
+# Of the library's own operators, that PyTorch's functions call in a block, these do not round, or draw.
+_OWN_SELECTS = set("broadcast_to relu relu_backward embedding max_pool_pick max_pool adaptive_max_pool dropout".split())
 
 
 class _Lacks(Exception):
@@ -55,6 +61,47 @@ class _Place:
         return rounding.matmul(
             a, b, self.words["mode"], bias=bias, dtype=dtype, seed=self.words["seed"], stream=self.words["stream"]
         )
+
+    def last(self, nearest: Any, skip: Any = False) -> Last:
+        """What rounds the values of a formula in the place of the rounded array `nearest`, but where they are known."""
+        words = self.words
+
+        def drawn(n: int) -> Any:
+            return _random_modes.words(n, words["seed"], words["stream"])
+
+        def narrow(values: Any) -> Any:
+            flat = np.asarray(values, np.float64).reshape(-1)
+            made = rounding.matmul(
+                flat[:, None, None],
+                np.ones((1, 1, 1)),
+                words["mode"],
+                dtype=nearest.dtype,
+                seed=words["seed"],
+                stream=words["stream"],
+            )
+            return np.asarray(made).reshape(np.shape(values))
+
+        return Last(nearest.dtype, words["mode"], drawn, narrow, skip)
+
+    def known(self, made: Any, nearest: Any, skip: Any) -> Any:
+        return np.where(skip, nearest, made) if np.any(skip) else made
+
+    def each(self, nearest: Any, functions: Any) -> tuple[Any, ...]:
+        """The results that `nearest` has, each with words of its own."""
+        found: list[Any] = [None] * len(nearest)
+        first = True
+        for i, function in enumerate(functions):
+            if nearest[i] is not None:
+                if not first:
+                    self.next()
+                first, found[i] = False, function()
+        return tuple(found)
+
+    def total(self, array: Any, axis: int) -> Any:
+        return _random_modes.sum(array, self.words["mode"], axis, seed=self.words["seed"], stream=self.words["stream"])
+
+    def lacks(self, reason: str) -> Exception:
+        return _Lacks(reason)
 
     def combination(self, *terms: tuple[Any, Any], dtype: Any) -> Any:
         """The exact sum of products of pairs, elementwise, rounded once. Both of a pair are numbers that binary64 holds."""
@@ -119,9 +166,14 @@ def _multiply(at: _Place, x: Any, y: Any) -> Any:
 
 def _divide(at: _Place, x: Any, y: Any) -> Any:
     dtype = _format(x, y)
-    if not (_held(x, dtype) and _held(y, dtype)):
+    if _held(x, dtype) and _held(y, dtype):
+        return at.elementwise("divide", *_numbers(dtype, x, y))
+    if dtype is torch.float64:
         raise _Lacks("a divisor is no number of the format")
-    return at.elementwise("divide", *_numbers(dtype, x, y))
+    wide = np.asarray(_array(x), np.float64), np.asarray(_array(y), np.float64)
+    with np.errstate(all="ignore"):
+        nearest = np.asarray(repmath.divide(*wide)).astype(FORMATS[dtype])  # of infinities, NaN and zeros
+    return _stochastic_rows.divide(at, nearest, x, y)
 
 
 def _reciprocal(at: _Place, x: torch.Tensor) -> Any:
@@ -182,7 +234,10 @@ def _mean(at: _Place, x: torch.Tensor, dim: Any = None, keepdim: bool = False, *
     )
     n = int(np.prod([array.shape[d] for d in axes], dtype=np.int64))
     if n == 0 or n & (n - 1):
-        raise _Lacks("a mean over a number that is no power of two is")
+        if n == 0 or dtype is not None or array.dtype == np.float64:
+            raise _Lacks("a mean over a number that is no power of two, of float64 or to another format, is")
+        nearest = as_array(torch.ops.aten.mean.dim(x, list(axes), keepdim))
+        return _stochastic_rows.mean(at, nearest, x, axes)
     kept = [d for d in range(array.ndim) if d not in axes]
     rows = array.transpose(*kept, *axes).reshape(-1, n).astype(np.float64)
     made = at.products(rows, np.full((n, 1), 1.0 / n), wanted)
@@ -224,10 +279,16 @@ def _convolution(
     groups: int,
 ) -> Any:
     dtype = _format(x, w) if bias is None else _format(x, w, bias)
-    if transposed:
-        raise _Lacks("a transposed convolution is")
     _plain(x, w)
     add = None if bias is None else as_array(bias)
+    if transposed:
+        sizes = [
+            (n - 1) * s - 2 * p + e * (k - 1) + o + 1
+            for n, s, p, e, k, o in zip(x.shape[2:], stride, padding, dilation, w.shape[2:], out_padding, strict=True)
+        ]
+        shape = (x.shape[0], w.shape[1] * groups, *sizes)
+        step = (stride, padding, dilation, groups)
+        return _stochastic_convolution.grad_input(_products(at, dtype), as_array(x), as_array(w), shape, *step, add)
     return _stochastic_convolution.forward(
         _products(at, dtype), as_array(x), as_array(w), add, stride, padding, dilation, groups
     )
@@ -238,16 +299,20 @@ def _convolution_backward(
     out_padding: Any, groups: int, mask: Any,
 ) -> Any:  # fmt: skip
     dtype = _format(g, x, w)
-    if transposed:
-        raise _Lacks("a transposed convolution is")
     _plain(g, x, w)
     a, b, c = as_array(g), as_array(x), as_array(w)
     step = (stride, padding, dilation, groups)
-    gradients = (
-        lambda: _stochastic_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step),
-        lambda: _stochastic_convolution.grad_weight(_products(at, dtype), a, b, c.shape, *step),
-        lambda: _total(at, g, [0, *range(2, g.ndim)]),
-    )
+
+    def of_x() -> Any:
+        if transposed:
+            return _stochastic_convolution.forward(_products(at, dtype), a, c, None, *step)
+        return _stochastic_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step)
+
+    def of_weight() -> Any:
+        pair = (b, a) if transposed else (a, b)
+        return _stochastic_convolution.grad_weight(_products(at, dtype), *pair, c.shape, *step)
+
+    gradients = (of_x, of_weight, lambda: _total(at, g, [0, *range(2, g.ndim)]))
     found: list[Any] = [None, None, None]
     for i in (i for i in range(3) if mask[i]):
         if any(v is not None for v in found):
@@ -283,6 +348,18 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "convolution.default": _convolution,
     "convolution_backward.default": _convolution_backward,
 }
+
+
+def _own(name: str) -> Callable[..., Any]:
+    def function(at: _Place, *tensors: torch.Tensor) -> Any:
+        _format(*tensors)
+        return at.elementwise(name, *(as_array(t) for t in tensors))
+
+    return function
+
+
+HANDLERS |= {f"repmath::{name}.default": _own(name) for name in repmath._core.ufuncs if hasattr(rounding, name)}
+HANDLERS["repmath::matmul.default"] = _matmul
 
 
 def _number(name: str, value: Any, bits: int) -> int:
@@ -323,8 +400,8 @@ class stochastic:
     sample : int
         From 0 to 2**32 - 1: samples are independent.
     mode : {"stochastic", "random", "up_down"}
-        up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, matrix products, and
-        means over a power of two.
+        up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, products, and in f16, bf16
+        and f32 softmax, norms, losses, means and optimisers' steps.
     only, exclude : str or iterable of str
         Names of operators with their overloads, such as "mm.default" or "add*", or of layers, such as "encoder.*" or "*.norm". Others round
         to nearest; they keep their numbers, so that a filter changes no word of the rest.
@@ -367,6 +444,7 @@ class stochastic:
         self.only, self.exclude, self.strict = _patterns("only", only), _patterns("exclude", exclude), strict
         self.phases, self.where = _phases(phases), where
         self._places = Places()
+        self._attention: Any = None
         self.calls = 0
         self.uncovered: Counter[str] = Counter()
         self._blocks: list[tuple[reproducible, _Mode]] = []
@@ -382,6 +460,8 @@ class stochastic:
         if not self._blocks:
             self.calls = 0  # a block that is entered again computes the same
             self._places.__enter__()
+            self._attention = sdpa_kernel(SDPBackend.MATH)  # attention as PyTorch composes it: each step rounds
+            self._attention.__enter__()
         self._blocks.append((block, mode))
         return self
 
@@ -389,6 +469,7 @@ class stochastic:
         block, mode = self._blocks.pop()
         if not self._blocks:
             self._places.__exit__(*exception)
+            self._attention.__exit__(*exception)
         try:
             mode.__exit__(*exception)
         finally:
@@ -419,6 +500,30 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(v)
 
 
+def _as_arrays(made: Any) -> Any:
+    return tuple(None if v is None else as_array(v) for v in made) if isinstance(made, (list, tuple)) else as_array(made)
+
+
+def _as_tensors(made: Any) -> Any:
+    def tensor(v: Any) -> Any:
+        return v if v is None or isinstance(v, torch.Tensor) else as_tensor(np.asarray(v))
+
+    return tuple(tensor(v) for v in made) if isinstance(made, tuple) else tensor(made)
+
+
+# Operators on lists: what they are for each tensor.
+_SINGLE = {
+    **{
+        f"{op}.{kind}": f"{op}.Tensor"
+        for op in ("add", "sub", "mul", "div")
+        for kind in ("List", "Scalar", "ScalarList", "Tensor")
+    },
+    **{f"{op}.default": f"{op}.default" for op in ("sqrt", "exp", "log", "reciprocal", "rsqrt", "tanh", "sigmoid")},
+    "norm.Scalar": "linalg_vector_norm.default",
+    "lerp.Scalar": "lerp.Scalar",
+}
+
+
 class _Mode(TorchDispatchMode):
     """Sees every operator before the library does."""
 
@@ -430,7 +535,11 @@ class _Mode(TorchDispatchMode):
         kwargs, block = kwargs or {}, self.block
         name = func.name().removeprefix("aten::")
         name = name if "." in name else f"{name}.default"
-        if func.namespace != "aten" or name not in _ROUNDS or not any(True for _ in _tensors((args, list(kwargs.values())))):
+        if func.namespace == "repmath":
+            rounds = name.removeprefix("repmath::").removesuffix(".default") not in _OWN_SELECTS
+        else:
+            rounds = func.namespace == "aten" and name in _ROUNDS
+        if not rounds or not any(True for _ in _tensors((args, list(kwargs.values())))):
             return func(*args, **kwargs)
         number = block.calls
         try:
@@ -438,7 +547,8 @@ class _Mode(TorchDispatchMode):
         except BaseException:
             block.calls = number + 1
             raise
-        block.calls = number + max(1, sum(1 for _ in _tensors(made)))  # each array has a number, however it was rounded
+        # Each array has a number, however it was rounded; those of a list that was changed in place too.
+        block.calls = number + max(1, sum(1 for _ in _tensors(args[0] if made is None else made)))
         return made
 
     def _rounded(self, at: _Place, name: str, number: int, func: Any, args: Any, kwargs: Any) -> Any:
@@ -447,22 +557,65 @@ class _Mode(TorchDispatchMode):
             return func(*args, **kwargs)
         if block.mode == "up_down":
             return self._perturbed(at, name, func(*args, **kwargs))
-        handler = HANDLERS.get(name)
-        if handler is None:
+        if name.startswith("_foreach_"):
+            return self._list(at, name, func, args, kwargs)
+        inplace = name.split(".")[0].endswith("_")
+        if not inplace:
+            return self._one(at, name, func, args, kwargs)
+        made = self._one(
+            at, name, func, (args[0].clone(), *args[1:]), kwargs
+        )  # what it gives to nearest may be asked for too
+        args[0].copy_(made)
+        return args[0]
+
+    def _list(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        """A call of many tensors as one call for each, where that is there."""
+        block = self.block
+        base, _, overload = name.removeprefix("_foreach_").partition(".")
+        inplace = base.endswith("_")
+        single = _SINGLE.get(f"{base.removesuffix('_')}.{overload}")
+        rest = [v if isinstance(v, (list, tuple)) else [v] * len(args[0]) for v in args[1:]]
+        if single is None or kwargs or any(len(v) != len(args[0]) for v in rest):
             block._lacks(name, "it is")
             return func(*args, **kwargs)
-        try:
-            found = handler(at, *args, **kwargs)
-            if isinstance(found, tuple):
-                return tuple(None if v is None else as_tensor(np.asarray(v)) for v in found)
-            made = as_tensor(np.asarray(found))
-        except _Lacks as error:
-            block._lacks(name, str(error))
-            return func(*args, **kwargs)
-        if name.split(".")[0].endswith("_"):
-            args[0].copy_(made)
-            return args[0]
-        return made
+        packet, kind = single.split(".")
+        made = []
+        for i, values in enumerate(zip(args[0], *rest, strict=True)):
+            if i > 0:
+                at.next()
+            each = getattr(getattr(torch.ops.aten, packet), kind)
+            before = block.calls
+            made.append(self._one(at, single, each, values, {}))
+            block.calls = before
+        if not inplace:
+            return made
+        for old, new in zip(args[0], made, strict=True):
+            old.copy_(new)
+        return None
+
+    def _one(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        """The results of a call: of its handler, of its formula, or rounded to nearest."""
+        handler, formula = HANDLERS.get(name), _stochastic_rows.HANDLERS.get(name)
+        reason, nearest = "it is", None
+        if handler is not None:
+            try:
+                return _as_tensors(handler(at, *args, **kwargs))
+            except _Lacks as error:
+                reason = str(error)
+        if formula is not None:
+            try:
+                inplace = name.split(".")[0].endswith("_")
+                nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
+                if name == "_to_copy.default":
+                    if nearest.dtype not in FORMATS or nearest.dtype.itemsize >= args[0].dtype.itemsize > 2:
+                        return nearest
+                elif _format(*_tensors((args, list(kwargs.values())))) is torch.float64:
+                    raise _Lacks("of float64 it is")
+                return _as_tensors(formula(at, _as_arrays(nearest), *args, **kwargs))
+            except _Lacks as error:
+                reason = str(error)
+        self.block._lacks(name, reason)
+        return func(*args, **kwargs) if nearest is None else nearest
 
     def _perturbed(self, at: _Place, name: str, made: Any) -> Any:
         found = list(_tensors(made))

@@ -57,8 +57,10 @@ def grad_weight(product: Product, g: Any, x: Any, shape: Any, stride: Any, paddi
     return product(left, right, None).reshape(shape)
 
 
-def grad_input(product: Product, g: Any, w: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """A convolution of the gradient, with zeros between its elements, and the kernel turned around."""
+def grad_input(
+    product: Product, g: Any, w: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int, bias: Any = None
+) -> Any:
+    """A convolution of the gradient, with zeros between its elements, and the kernel turned around; with a bias, a transposed convolution."""
     d, size = w.ndim - 2, w.shape[2:]
     spread = np.zeros((*g.shape[:2], *((k - 1) * s + 1 for k, s in zip(g.shape[2:], stride, strict=True))), g.dtype)
     spread[(slice(None),) * 2 + tuple(slice(None, None, s) for s in stride)] = g
@@ -71,4 +73,9 @@ def grad_input(product: Product, g: Any, w: Any, shape: Any, stride: Any, paddin
     left = (
         turned.reshape(groups, w.shape[0] // groups, w.shape[1], -1).transpose(0, 2, 1, 3).reshape(1, groups, w.shape[1], -1)
     )
-    return product(left, columns, None).reshape(shape)
+    add = (
+        None
+        if bias is None
+        else np.broadcast_to(bias.reshape(1, groups, -1, 1), (*columns.shape[:2], left.shape[2], columns.shape[3]))
+    )
+    return product(left, columns, add).reshape(shape)

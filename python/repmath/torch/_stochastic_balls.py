@@ -1,0 +1,412 @@
+"""Two arithmetics for one formula: binary64 with a radius for each element, and enclosures by rationals for what that leaves undecided.
+
+A formula of stochastic() is written once, over arrays that have + - * /, exp, log, sqrt and total. `Balls` evaluates it on whole arrays;
+an element whose ball rounds to one number, with its word, is decided. For the others `Enclosures` evaluates it again, on their rows, at a growing
+precision; values that are rational stay exact there.
+
+Radii. Each operation of Balls adds what its own rounding lost, which is known: the error of a sum is the second part of a two-sum, that of a
+product fma(a, b, -p), that of a quotient fma(-q, b, a)/b, that of a root fma(-s, s, a)/(s + sqrt(a)) ≤ |fma(-s, s, a)|/s. These remainders are
+binary64 numbers where nothing underflows; where a part may have underflowed (magnitudes below 2^-900), 2^-1074 and its image under the
+operation are added. exp and log are correctly rounded: half a last place, 2^-53 |v| + 2^-1074. So operations that are exact keep a radius of 0.
+A radius is itself computed in binary64 in at most 16 operations of positive numbers, each with a relative error of at most 2^-53 but underflow, and is then
+multiplied by 1 + 2^-48 and, if it is not 0, enlarged by 2^-1060: it is an upper bound. A radius that is not a number counts as infinite."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import isqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import repmath
+
+_Array: TypeAlias = np.ndarray
+_SMALL, _TINY = 2.0**-900, 2.0**-1074
+
+
+def _above(radius: Any) -> _Array:
+    radius = np.where(radius > 0, radius * (1 + 2.0**-48) + 2.0**-1060, radius)
+    return np.where(np.isnan(radius), np.inf, radius)
+
+
+class Balls:
+    """Elements that lie within `radius` of `middle`."""
+
+    def __init__(self, middle: Any, radius: Any = 0.0) -> None:
+        self.middle = np.asarray(middle, np.float64)
+        self.radius = np.broadcast_to(np.asarray(radius, np.float64), self.middle.shape)
+
+    def _lift(self, other: Any) -> "Balls":
+        return other if isinstance(other, Balls) else Balls(other)
+
+    def __neg__(self) -> "Balls":
+        return Balls(-self.middle, self.radius)
+
+    def __add__(self, other: Any) -> "Balls":
+        other = self._lift(other)
+        a, b = self.middle, other.middle
+        s = a + b
+        t = s - a
+        lost = np.abs((a - (s - t)) + (b - t))  # Knuth's two-sum; NaN where s is infinite
+        return Balls(s, _above(lost + self.radius + other.radius))
+
+    def __sub__(self, other: Any) -> "Balls":
+        return self + -self._lift(other)
+
+    def __mul__(self, other: Any) -> "Balls":
+        other = self._lift(other)
+        a, b = self.middle, other.middle
+        p = a * b
+        lost = np.abs(repmath.fma(a, b, -p)) + np.where((np.abs(p) < _SMALL) & (a != 0) & (b != 0), _TINY, 0.0)
+        r, s = self.radius, other.radius
+        spread = np.where(r > 0, np.abs(b) * r, 0.0) + np.where(s > 0, np.abs(a) * s, 0.0) + r * s
+        return Balls(p, _above(np.where(np.isfinite(p), lost, np.inf) + spread))
+
+    def __truediv__(self, other: Any) -> "Balls":
+        other = self._lift(other)
+        a, b = self.middle, other.middle
+        q = a / b
+        small = (a != 0) & ((np.abs(a) < _SMALL) | (np.abs(q) < _SMALL))
+        lost = np.abs(repmath.fma(-q, b, a) / b) + np.where(small, _TINY + _TINY / np.abs(b), 0.0)
+        least = np.abs(b) - other.radius
+        moved = self.radius + np.where(other.radius > 0, (np.abs(q) + lost) * other.radius, 0.0)
+        spread = np.where(moved > 0, np.where(least > 0, moved / (least * (1 - 2.0**-50)), np.inf), 0.0)
+        return Balls(q, _above(np.where(np.isfinite(q), lost, np.inf) + spread))
+
+    def __radd__(self, other: Any) -> "Balls":
+        return self._lift(other) + self
+
+    def __rsub__(self, other: Any) -> "Balls":
+        return self._lift(other) - self
+
+    def __rmul__(self, other: Any) -> "Balls":
+        return self._lift(other) * self
+
+    def __rtruediv__(self, other: Any) -> "Balls":
+        return self._lift(other) / self
+
+    def sqrt(self) -> "Balls":
+        a = self.middle
+        s = np.asarray(repmath.sqrt(a))
+        lost = np.where(s > 0, np.abs(repmath.fma(-s, s, a)) / s + np.where(a < _SMALL, _TINY / s, 0.0), 0.0)
+        least = np.sqrt((a - self.radius) * (1 - 2.0**-50))  # |√A - √a| ≤ |A - a|/√min(A, a)
+        spread = np.where(self.radius > 0, np.where(a > self.radius, self.radius / least, np.inf), 0.0)
+        return Balls(s, _above(lost + spread))
+
+    def exp(self) -> "Balls":
+        v = np.asarray(repmath.exp(self.middle))
+        lost = np.where(self.middle == 0, 0.0, 2.0**-53 * v + _TINY)
+        r = self.radius  # e^r - 1 ≤ r(1 + r) for 0 ≤ r ≤ 1
+        spread = np.where(r > 0, np.where(r <= 1, (v + lost) * r * (1 + r), np.inf), 0.0)
+        return Balls(v, _above(lost + spread))
+
+    def log(self) -> "Balls":
+        a = self.middle
+        v = np.asarray(repmath.log(a))
+        lost = np.where(a == 1, 0.0, 2.0**-53 * np.abs(v) + _TINY)
+        least = (a - self.radius) * (1 - 2.0**-50)
+        spread = np.where(self.radius > 0, np.where(least > 0, self.radius / least, np.inf), 0.0)
+        return Balls(v, _above(lost + spread))
+
+    def total(self, axis: int = -1) -> "Balls":
+        """The sum over an axis, which stays with length 1. Sums of middles are exact and rounded once; so is what that lost."""
+        s = np.asarray(repmath.sum(self.middle, axis=axis, keepdims=True))
+        rest = np.asarray(repmath.sum(np.concatenate((self.middle, -s), axis), axis=axis, keepdims=True))
+        spread = np.asarray(repmath.sum(self.radius, axis=axis, keepdims=True))
+        return Balls(s, _above(np.abs(rest) + spread))
+
+
+def _floor(x: Fraction, bits: int) -> Fraction:
+    """x rounded down to so many bits."""
+    n, d = x.numerator, x.denominator
+    if n == 0:
+        return x
+    shift = bits - (abs(n).bit_length() - d.bit_length())
+    return Fraction((n << shift) // d) / (1 << shift) if shift >= 0 else Fraction((n // (d << -shift)) << -shift)
+
+
+# What is smaller than this is not told apart: see exp.
+FAINT = Fraction(1, 2**6000)
+
+
+def _exp(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Bounds of e^x, x ≤ 2000 and not 0.
+
+    e^x = (e^t)^(2^n) with t = x/2^n, |t| < 1/16. In units of 2^-w each term of the series is cut off, with an error below 2, and the terms that
+    are left out are below the last one; each squaring doubles the relative error. Below -2000 the bounds are FAINT and 2^-2880: a positive
+    number that is compared with thresholds of a format, which are 0 or above 2^-200, alone or beside numbers that are known to 2^-2880."""
+    if x < -2000:
+        return FAINT, Fraction(1, 2**2880)
+    n = max(0, (abs(x.numerator) // x.denominator).bit_length() + 4)
+    w = bits + 2 * n + 32
+    t = (x.numerator << w) // (x.denominator << n)
+    total = term = 1 << w
+    k = 0
+    while term not in (0, -1):
+        k += 1
+        term = ((term * t) >> w) // k
+        total += term
+    low, high = total - 4 * k - 8, total + 4 * k + 8
+    for _ in range(n):
+        low, high = (low * low) >> w, ((high * high) >> w) + 1
+    return Fraction(low, 1 << w), Fraction(high, 1 << w)
+
+
+def _atanh(n: int, d: int, w: int) -> tuple[int, int]:
+    """Bounds of artanh(n/d), |n/d| ≤ 1/3, in units of 2^-w: terms are cut off, and those left out are below the last one."""
+    z = (n << w) // d
+    square = (z * z) >> w
+    total, power, k = 0, z, 1
+    while power not in (0, -1):
+        total += power // k
+        power = (power * square) >> w
+        k += 2
+    return total - 4 * k - 8, total + 4 * k + 8
+
+
+def _log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Bounds of the logarithm of x > 0, x not 1: of 1 + d with tiny d by d - d²/2 and d, else k log 2 + 2 artanh((z - 1)/(z + 1))."""
+    d = x - 1
+    if 0 < d and d.numerator << (bits // 2) < d.denominator:
+        return d - d * d / 2, d
+    k = x.numerator.bit_length() - x.denominator.bit_length()
+    z = x / 2**k if k >= 0 else x * 2**-k
+    if z > Fraction(4, 3):
+        z, k = z / 2, k + 1
+    if z < Fraction(2, 3):
+        z, k = z * 2, k - 1
+    w = bits + 64
+    low, high = _atanh(z.numerator - z.denominator, z.numerator + z.denominator, w)
+    two = [k * v for v in _atanh(1, 3, w)]
+    return Fraction(2 * (low + min(two)), 1 << w), Fraction(2 * (high + max(two)), 1 << w)
+
+
+class Interval:
+    """low ≤ value ≤ high, to about `bits` bits; equal ends are the value."""
+
+    __slots__ = ("bits", "high", "low")
+
+    def __init__(self, low: Fraction, high: Fraction, bits: int) -> None:
+        if low != high:
+            low, high = _floor(low, bits), -_floor(-high, bits)
+        self.low, self.high, self.bits = low, high, bits
+
+    def _lift(self, other: Any) -> "Interval":
+        if isinstance(other, Interval):
+            return other
+        value = Fraction(float(other))
+        return Interval(value, value, self.bits)
+
+    def __neg__(self) -> "Interval":
+        return Interval(-self.high, -self.low, self.bits)
+
+    def __add__(self, other: Any) -> "Interval":
+        other = self._lift(other)
+        return Interval(self.low + other.low, self.high + other.high, self.bits)
+
+    def __sub__(self, other: Any) -> "Interval":
+        return self + -self._lift(other)
+
+    def __mul__(self, other: Any) -> "Interval":
+        other = self._lift(other)
+        ends = [a * b for a in {self.low, self.high} for b in {other.low, other.high}]
+        return Interval(min(ends), max(ends), self.bits)
+
+    def __truediv__(self, other: Any) -> "Interval":
+        other = self._lift(other)
+        if other.low <= 0 <= other.high:
+            raise ZeroDivisionError("a divisor that is not told from 0")
+        ends = [a / b for a in {self.low, self.high} for b in {other.low, other.high}]
+        return Interval(min(ends), max(ends), self.bits)
+
+    def __radd__(self, other: Any) -> "Interval":
+        return self._lift(other) + self
+
+    def __rsub__(self, other: Any) -> "Interval":
+        return self._lift(other) - self
+
+    def __rmul__(self, other: Any) -> "Interval":
+        return self._lift(other) * self
+
+    def __rtruediv__(self, other: Any) -> "Interval":
+        return self._lift(other) / self
+
+    def exp(self) -> "Interval":
+        if self.low == self.high == 0:
+            return Interval(Fraction(1), Fraction(1), self.bits)
+        return Interval(_exp(self.low, self.bits)[0], _exp(self.high, self.bits)[1], self.bits)
+
+    def log(self) -> "Interval":
+        if self.low == self.high == 1:
+            return Interval(Fraction(0), Fraction(0), self.bits)
+        one = Fraction(0), Fraction(0)
+        low, high = (one if v == 1 else _log(v, self.bits) for v in (self.low, self.high))
+        return Interval(low[0], high[1], self.bits)
+
+    def sqrt(self) -> "Interval":
+        ends = []
+        for v, up in ((self.low, 0), (self.high, 1)):
+            n, d = isqrt(v.numerator), isqrt(v.denominator)
+            if n * n == v.numerator and d * d == v.denominator:
+                ends.append(Fraction(n, d))
+                continue
+            shift = 2 * max(self.bits - (v.numerator.bit_length() - v.denominator.bit_length()) // 2 + 8, 0)
+            ends.append(Fraction(isqrt((v.numerator << shift) // v.denominator) + up, 1 << (shift // 2)))
+        return Interval(ends[0], ends[1], self.bits)
+
+
+class Enclosures:
+    """Arrays of intervals, with the operations of Balls."""
+
+    def __init__(self, values: Any, bits: int = 0) -> None:
+        values = np.asarray(values)
+        if values.dtype != object:
+            flat = [Interval(f, f, bits) for f in map(Fraction, values.reshape(-1).tolist())]
+            made = np.empty(len(flat), object)
+            made[:] = flat
+            values = made.reshape(values.shape)
+        self.values, self.bits = values, bits
+
+    def _pair(self, other: Any) -> Any:
+        return other.values if isinstance(other, Enclosures) else Enclosures(np.asarray(other, np.float64), self.bits).values
+
+    def _made(self, values: Any) -> "Enclosures":
+        if not isinstance(values, np.ndarray):
+            held = np.empty((), object)
+            held[()] = values
+            values = held
+        return Enclosures(values, self.bits)
+
+    def _each(self, name: str) -> "Enclosures":
+        made = np.empty(self.values.shape, object)
+        known: dict[tuple[Fraction, Fraction], Interval] = {}
+        for i in np.ndindex(*made.shape):
+            v = self.values[i]
+            key = v.low, v.high
+            if key not in known:
+                known[key] = getattr(v, name)()
+            made[i] = known[key]
+        return self._made(made)
+
+    def __neg__(self) -> "Enclosures":
+        return self._made(-self.values)
+
+    def __add__(self, other: Any) -> "Enclosures":
+        return self._made(self.values + self._pair(other))
+
+    def __sub__(self, other: Any) -> "Enclosures":
+        return self._made(self.values - self._pair(other))
+
+    def __mul__(self, other: Any) -> "Enclosures":
+        return self._made(self.values * self._pair(other))
+
+    def __truediv__(self, other: Any) -> "Enclosures":
+        return self._made(self.values / self._pair(other))
+
+    def __radd__(self, other: Any) -> "Enclosures":
+        return self._made(self._pair(other) + self.values)
+
+    def __rsub__(self, other: Any) -> "Enclosures":
+        return self._made(self._pair(other) - self.values)
+
+    def __rmul__(self, other: Any) -> "Enclosures":
+        return self._made(self._pair(other) * self.values)
+
+    def __rtruediv__(self, other: Any) -> "Enclosures":
+        return self._made(self._pair(other) / self.values)
+
+    def exp(self) -> "Enclosures":
+        return self._each("exp")
+
+    def log(self) -> "Enclosures":
+        return self._each("log")
+
+    def sqrt(self) -> "Enclosures":
+        return self._each("sqrt")
+
+    def total(self, axis: int = -1) -> "Enclosures":
+        return self._made(np.add.reduce(self.values, axis=axis, keepdims=True))
+
+
+# Bits of a significand, exponent of the smallest number, and of the first power of two that is too large.
+_FORMATS = {"float16": (11, -24, 16), "bfloat16": (8, -133, 128), "float32": (24, -149, 128)}
+
+
+def rounded(value: Fraction, kind: str, mode: str, word: int) -> float:
+    """An exact value under a random mode with this word (specification section 1a), as a Python number; +0 for 0."""
+    if value == 0:
+        return 0.0
+    bits, least, most = _FORMATS[kind]
+    size = abs(value)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    exponent -= size < (Fraction(2) ** exponent)
+    quantum = Fraction(2) ** max(exponent - bits + 1, least)
+    k, rest = divmod(size, quantum)
+    fraction = rest / quantum
+    away = fraction > Fraction(2 * word + 1, 2**33) if mode == "stochastic" else fraction != 0 and bool(word >> 31)
+    made = (k + away) * quantum
+    large = float("inf") if made >= Fraction(2) ** most else float(made)
+    return -large if value < 0 else large
+
+
+class Last:
+    """The last step: binary64 enclosures of results are rounded at random, and what they leave undecided is enclosed again.
+
+    narrow rounds binary64 numbers, in the layout of the result; words(n) are the words of its first n elements."""
+
+    def __init__(
+        self, dtype: np.dtype[Any], mode: str, words: Callable[[int], Any], narrow: Callable[[Any], Any], skip: Any = False
+    ) -> None:
+        self.dtype, self.mode, self.words, self.narrow = dtype, mode, words, narrow
+        self.skip = skip  # elements whose results the caller knows
+
+    def settle(self, middle: Any, radius: Any, enclose: Callable[[list[int], int], list[Interval]]) -> Any:
+        """`enclose(places, bits)` gives intervals of the results at these places in C order."""
+        with np.errstate(all="ignore"):
+            wide = radius > 0
+            low = np.where(wide, np.nextafter(middle - radius, -np.inf), middle)
+            high = np.where(wide, np.nextafter(middle + radius, np.inf), middle)
+            known = np.isfinite(radius) & np.isfinite(low) & np.isfinite(high)
+            made = self.narrow(np.where(known, low, 0.0))
+            other = self.narrow(np.where(known, high, 0.0))
+        bits = f"u{self.dtype.itemsize}"
+        left = np.flatnonzero((~known | (made.view(bits) != other.view(bits))) & ~np.broadcast_to(self.skip, made.shape))
+        if not left.size:
+            return made
+        flat, word, rest = made.reshape(-1), self.words(int(left[-1]) + 1), left.tolist()
+        for precision in (128, 512, 2048, 8192, 32768):
+            again = []
+            for i, v in zip(rest, enclose(rest, precision), strict=True):
+                ends = [rounded(end, self.dtype.name, self.mode, int(word[i])) for end in (v.low, v.high)]
+                if v.low == v.high or (ends[0] == ends[1] and v.low * v.high > 0):
+                    flat[i] = ends[0]
+                else:
+                    again.append(i)
+            rest = again
+            if not rest:
+                return flat.reshape(made.shape)
+        raise ValueError("a result is nearer to a threshold of its rounding than 2**-32000 of it")
+
+    def formula(self, formula: Callable[..., Any], *inputs: Any, place: Callable[[Any], Any] = lambda a: a) -> Any:
+        """The results of a formula. The inputs are binary64 arrays of one number of axes, finite; along the first they have the length of the
+        result, or 1. place brings the formula's array into the layout of the result."""
+        held = [np.asarray(v, np.float64) for v in inputs]
+        with np.errstate(all="ignore"):
+            ball = formula(*(Balls(v) for v in held))
+        shape = ball.middle.shape
+        origin = np.arange(ball.middle.size).reshape(shape)
+
+        def enclose(places: list[int], bits: int) -> list[Interval]:
+            from_ = place(origin).reshape(-1)
+            known: dict[int, Any] = {}
+            found = []
+            for i in places:
+                row, *index = (int(n) for n in np.unravel_index(int(from_[i]), shape))
+                if row not in known:
+                    part = (v if v.shape[0] == 1 else v[row : row + 1] for v in held)
+                    made = formula(*(Enclosures(v, bits) for v in part)).values
+                    known[row] = np.broadcast_to(made, (1, *shape[1:]))[0]
+                found.append(known[row][tuple(index)])
+            return found
+
+        return self.settle(place(ball.middle), place(ball.radius), enclose)

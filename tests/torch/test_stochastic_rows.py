@@ -1,0 +1,376 @@
+"""Formulas of repmath.torch.stochastic(): softmax, norms, losses, means, optimiser steps, against values of 400 digits and their words; by
+binary64 balls and by enclosures alone."""
+
+from fractions import Fraction
+
+import gmpy2
+import numpy as np
+import pytest
+import rounding_oracle
+
+torch = pytest.importorskip("torch")
+
+import repmath.torch  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic_balls, stochastic  # noqa: E402
+
+FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+EPS = 1e-5
+F = torch.nn.functional
+
+
+def numbers(*shape, dtype=torch.float32, seed=0, scale=1.0):
+    generator = torch.Generator().manual_seed(seed + sum(shape))
+    return (torch.rand(shape, generator=generator) * 4 - 2).mul(scale).to(dtype)
+
+
+def exact(t):
+    """A tensor's numbers as an object array of mpfr, in a context of 1,400 bits."""
+    return np.vectorize(gmpy2.mpfr, otypes=[object])(t.detach().double().numpy())
+
+
+@pytest.fixture(autouse=True)
+def precision():
+    with gmpy2.context(gmpy2.get_context(), precision=1400, emin=-(10**6), emax=10**6):
+        yield
+
+
+@pytest.fixture(params=["balls", "enclosures"])
+def path(request, monkeypatch):
+    """All elements by enclosures too: a radius that says nothing leaves every element undecided."""
+    if request.param == "enclosures":
+        monkeypatch.setattr(_stochastic_balls, "_above", lambda radius: np.full(np.shape(radius), np.inf))
+    return request.param
+
+
+def bits(t):
+    size = t.element_size()
+    return t.detach().contiguous().view({2: torch.int16, 4: torch.int32}[size]).reshape(-1).numpy().view(f"u{size}").tolist()
+
+
+def check(got, values, block, number, name=""):
+    """Results against values of 1,400 bits, those that are rational numbers of few bits among them."""
+    values = [Fraction(*map(int, gmpy2.mpfr(v).as_integer_ratio())) for v in np.broadcast_to(values, got.shape).reshape(-1)]
+    first = getattr(block, "first", 0)
+    words = rounding_oracle.words(block.seed, (block.sample << 32) + number, first, len(values)).tolist()
+    want = [
+        rounding_oracle.rounded(v, FORMATS[got.dtype], block.mode, w) if v else 0 for v, w in zip(values, words, strict=True)
+    ]
+    assert bits(got) == want, name
+
+
+exp, log, sqrt = (np.vectorize(f, otypes=[object]) for f in (gmpy2.exp, gmpy2.log, gmpy2.sqrt))
+MODES = pytest.mark.parametrize("mode", ["stochastic", "random"])
+DTYPES = pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
+
+
+def shares(x, axis):
+    e = exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+@MODES
+@DTYPES
+@pytest.mark.parametrize("dim", [-1, 0, 1])
+def test_softmax_and_gradients(mode, dtype, dim, path):
+    x, g = numbers(3, 4, 5, dtype=dtype, scale=3), numbers(3, 4, 5, dtype=dtype, seed=1)
+    x[0, 0, :] = x[0, 0, 0]  # equal elements: the shares are rational
+    with stochastic(3, 1, mode) as block:
+        y = torch.softmax(x, dim)
+        z = torch.log_softmax(x, dim)
+        gy = torch.ops.aten._softmax_backward_data(g, y, dim, dtype)
+        gz = torch.ops.aten._log_softmax_backward_data(g, z, dim, dtype)
+    a, h = exact(x), exact(g)
+    check(y, shares(a, dim), block, 0)
+    top = a.max(axis=dim, keepdims=True)
+    check(z, a - top - log(exp(a - top).sum(axis=dim, keepdims=True)), block, 1)
+    p, q = exact(y), exact(z)
+    check(gy, p * (h - (h * p).sum(axis=dim, keepdims=True)), block, 2)
+    check(gz, h - exp(q) * h.sum(axis=dim, keepdims=True), block, 3)
+
+
+def test_softmax_of_masks_and_of_what_has_no_value():
+    inf = float("inf")
+    x = torch.tensor([[0.5, -inf, 1.5], [-inf, -inf, -inf], [inf, 0.0, 1.0], [float("nan"), 0.0, 1.0], [-80.0, 0.0, 30.0]])
+    with stochastic(1) as block:
+        y, z, safe = torch.softmax(x, -1), torch.log_softmax(x, -1), torch.ops.aten._safe_softmax(x, -1)
+    with repmath.torch.reproducible():
+        other, logs = torch.softmax(x, -1), torch.log_softmax(x, -1)
+    assert y[0, 1] == 0 and z[0, 1] == -inf and y[1:4].isnan().all() and (safe[1] == 0).all()
+    for rounded, nearest in ((y, other), (z, logs)):
+        assert torch.equal(rounded.isnan(), nearest.isnan()) and torch.equal(rounded[:, 1] == 0, nearest[:, 1] == 0)
+    check(y[4:].contiguous(), shares(exact(x[4:]), -1), block_at(block, 12), 0)
+
+
+class block_at:
+    """The words of a block from element `first` on."""
+
+    def __init__(self, block, first):
+        self.seed, self.sample, self.mode, self.first = block.seed, block.sample, block.mode, first
+
+
+def centred(x, axis, eps=EPS):
+    n = gmpy2.mpfr(int(np.prod([x.shape[a] for a in axis])))
+    mean = x.sum(axis=axis, keepdims=True) / n
+    d = x - mean
+    return mean, d, (d * d).sum(axis=axis, keepdims=True) / n + gmpy2.mpfr(eps), n
+
+
+def gradient_of_x(g, x, w, axis):
+    _, d, v, n = centred(x, axis)
+    h = g * w
+    return (h - h.sum(axis=axis, keepdims=True) / n - d * (h * d).sum(axis=axis, keepdims=True) / n / v) / sqrt(v)
+
+
+@MODES
+@DTYPES
+def test_norms_and_gradients(mode, dtype, path):
+    x, g = numbers(3, 4, 6, dtype=dtype), numbers(3, 4, 6, dtype=dtype, seed=1)
+    w6, b6, w4, b4 = (numbers(n, dtype=dtype, seed=s) for n, s in ((6, 2), (6, 3), (4, 4), (4, 5)))
+    a, h = exact(x), exact(g)
+    mask = [True, True, True]
+    with stochastic(5, 2, mode) as block:
+        layer = torch.ops.aten.native_layer_norm(x, [6], w6, b6, EPS)
+        of_layer = torch.ops.aten.native_layer_norm_backward(g, x, [6], layer[1], layer[2], w6, b6, mask)
+        group = torch.ops.aten.native_group_norm(x, w4, b4, 3, 4, 6, 2, EPS)
+        of_group = torch.ops.aten.native_group_norm_backward(g, x, group[1], group[2], w4, 3, 4, 6, 2, mask)
+        batch = torch.ops.aten.native_batch_norm(x, w4, b4, None, None, True, 0.1, EPS)
+        of_batch = torch.ops.aten.native_batch_norm_backward(
+            g, x, w4, None, None, batch[1], batch[2], True, EPS, [True, False, True]
+        )
+        fixed = torch.ops.aten.native_batch_norm(x, w4, b4, b4, w4.abs(), False, 0.1, EPS)[0]
+    _, d, v, _ = centred(a, (2,))
+    mean = a.sum(axis=2, keepdims=True) / 6
+    check(layer[0], d * exact(w6) / sqrt(v) + exact(b6), block, 0, "layer_norm")
+    check(layer[1], mean, block, 1)
+    check(layer[2], 1 / sqrt(v), block, 2)
+    check(of_layer[0], gradient_of_x(h, a, exact(w6), (2,)), block, 3, "layer_norm_backward")
+    check(of_layer[1], (h * d / sqrt(v)).sum(axis=(0, 1)), block, 4, "weight of layer_norm")
+    check(of_layer[2], h.sum(axis=(0, 1)), block, 5)
+    sets, w = a.reshape(3, 2, 12), np.repeat(exact(w4), 6).reshape(1, 2, 12)
+    b = np.repeat(exact(b4), 6).reshape(1, 2, 12)
+    _, d, v, _ = centred(sets, (2,))
+    check(group[0], (d * w / sqrt(v) + b).reshape(a.shape), block, 6, "group_norm")
+    check(group[2], (1 / sqrt(v)).reshape(3, 2), block, 8)
+    check(of_group[0], gradient_of_x(h.reshape(3, 2, 12), sets, w, (2,)).reshape(a.shape), block, 9, "group_norm_backward")
+    check(of_group[1], (h * (d / sqrt(v)).reshape(a.shape)).sum(axis=(0, 2)), block, 10, "weight of group_norm")
+    _, d, v, _ = centred(a, (0, 2))
+    wide, bias = exact(w4).reshape(1, 4, 1), exact(b4).reshape(1, 4, 1)
+    check(batch[0], d * wide / sqrt(v) + bias, block, 12, "batch_norm")
+    check(batch[2], (1 / sqrt(v)).reshape(-1), block, 14)
+    check(of_batch[0], gradient_of_x(h, a, wide, (0, 2)), block, 15, "batch_norm_backward")
+    assert of_batch[1] is None
+    check(of_batch[2], h.sum(axis=(0, 2)), block, 16)
+    variance = np.abs(wide) + gmpy2.mpfr(EPS)
+    check(fixed, (a - bias) * wide / sqrt(variance) + bias, block, 17, "batch_norm by running statistics")
+
+
+def far_sets():
+    """Sets far from 0 beside their spread: binary64 knows the result to some 30 bits only."""
+    return 1e6 + numbers(64, 15, scale=0.5)
+
+
+def test_what_binary64_leaves_undecided_is_enclosed():
+    x = far_sets()
+    with stochastic(3) as block:
+        y = torch.ops.aten.native_layer_norm(x, [15], None, None, EPS)[0]
+    _, d, v, _ = centred(exact(x), (1,))
+    check(y, d / sqrt(v), block, 0)
+
+
+def test_a_radius_that_is_left_out_is_seen(monkeypatch):
+    """The control of the test above."""
+    monkeypatch.setattr(_stochastic_balls, "_above", lambda radius: np.zeros(np.shape(radius)))
+    with pytest.raises(AssertionError):
+        test_what_binary64_leaves_undecided_is_enclosed()
+
+
+def test_running_statistics_are_updated_once():
+    x = numbers(6, 3)
+    modules = [torch.nn.BatchNorm1d(3) for _ in range(2)]
+    with stochastic():
+        modules[0](x)
+    with repmath.torch.reproducible():
+        modules[1](x)
+    assert torch.equal(modules[0].running_mean, modules[1].running_mean) and modules[0].num_batches_tracked == 1
+
+
+@MODES
+@DTYPES
+def test_losses_and_gradients(mode, dtype, path):
+    x, y = numbers(5, 4, dtype=dtype, scale=2), numbers(5, 4, dtype=dtype, seed=2).abs().clamp(0, 1)
+    target = torch.tensor([0, 3, -100, 1, 2])
+    a, b = exact(x), exact(y)
+    logs = numbers(5, 4, dtype=dtype, seed=5)
+    x.requires_grad_()
+    with stochastic(7, 4, mode) as block:
+        found = [F.cross_entropy(x, target), F.binary_cross_entropy_with_logits(x, y), F.mse_loss(x, y)]
+        gradients = [torch.autograd.grad(loss, x)[0] for loss in found]
+        nll = torch.ops.aten.nll_loss_forward(logs, target, None, 1, -100)
+        of_nll = torch.ops.aten.nll_loss_backward(nll[0], logs, target, None, 1, -100, nll[1])
+    rows, chosen = [0, 1, 3, 4], [0, 3, 1, 2]
+    top = a.max(axis=1, keepdims=True)
+    each = log(exp(a - top).sum(axis=1)) + top[:, 0]
+    check(found[0], sum(each[r] - a[r, c] for r, c in zip(rows, chosen, strict=True)) / 4, block, 0, "cross_entropy")
+    size = np.abs(a)
+    terms = np.where(a >= 0, a, 0) - a * b + log(1 + exp(-size))
+    check(found[1], terms.sum() / 20, block, 1, "bce")
+    check(found[2], ((a - b) ** 2).sum() / 20, block, 2, "mse")
+    one = np.zeros((5, 4))
+    one[rows, chosen] = 1
+    counts = (target != -100).numpy()[:, None].astype(int)
+    check(gradients[0], (shares(a, 1) - one) * counts / 4, block, 3, "cross_entropy_backward")
+    check(gradients[1], (1 / (1 + exp(-a)) - b) / 20, block, 4, "bce_backward")
+    check(gradients[2], 2 * (a - b) / 20, block, 5, "mse_backward")
+    c = exact(logs)
+    check(nll[0], -sum(c[r, k] for r, k in zip(rows, chosen, strict=True)) / 4, block, 6, "nll")
+    check(of_nll, -exact(nll[0]) * one / 4, block, 8, "nll_backward")
+
+
+@MODES
+@DTYPES
+def test_means_steps_and_sums_by_index(mode, dtype, path):
+    x, y, z = (numbers(3, 7, dtype=dtype, seed=s) for s in range(3))
+    a, b, c = exact(x), exact(y), exact(z)
+    index = torch.tensor([4, 0, 4])
+    with stochastic(9, 1, mode) as block:
+        got = [
+            x.mean(1),
+            x / 0.3,
+            torch.addcmul(x, y, z, value=-0.1),
+            torch.addcdiv(x, y, z, value=0.7),
+            torch.lerp(x, y, 0.9),
+            torch.linalg.vector_norm(x, dim=0),
+            torch.ops.aten.embedding_dense_backward(x, index, 5, -1, False),
+            torch.ops.repmath.rms_norm(x, [7], z[0].contiguous(), EPS),
+        ]
+        changed = x.clone()
+        changed.addcmul_(y, z, value=0.2)
+    sums = np.zeros((5, 7), object)
+    sums[4], sums[0] = a[0] + a[2], a[1]
+    want = [
+        a.sum(axis=1) / 7,
+        a / gmpy2.mpfr(0.3),
+        a + gmpy2.mpfr(-0.1) * b * c,
+        a + gmpy2.mpfr(0.7) * b / c,
+        a + gmpy2.mpfr(0.9) * (b - a),
+        sqrt((a * a).sum(axis=0)),
+        sums,
+        a * c[0] / sqrt((a * a).sum(axis=1, keepdims=True) / 7 + gmpy2.mpfr(EPS)),
+        a + gmpy2.mpfr(0.2) * b * c,
+    ]
+    for number, (g, w) in enumerate(zip([*got, changed], want, strict=True)):
+        check(g, w, block, number, str(number))
+
+
+@MODES
+def test_lists_are_one_call_for_each(mode):
+    xs = [numbers(4, seed=1), numbers(2, 3, seed=2)]
+    with stochastic(2, 0, mode) as block:
+        norms = torch._foreach_norm(xs)
+        changed = [x.clone() for x in xs]
+        torch._foreach_mul_(changed, torch.tensor(0.3))
+    assert block.calls == 4
+    third = exact(torch.tensor(0.3))
+    for i, x in enumerate(xs):
+        check(norms[i], sqrt((exact(x) ** 2).sum()), block, i)
+        check(changed[i], exact(x) * third, block, 2 + i)
+
+
+@MODES
+def test_transposed_convolutions(mode):
+    """Whole numbers, whose sums of products binary64 holds and float32 does not."""
+    x, w, bias = (numbers(*s).mul(2**12).round() for s in ((2, 4, 5, 4), (4, 3, 3, 2), (6,)))
+    options = {"stride": (2, 1), "padding": (1, 0), "output_padding": (1, 0), "groups": 2}
+    doubles = [t.double().requires_grad_() for t in (x, w, bias)]
+    want = torch.nn.functional.conv_transpose2d(*doubles, **options)
+    g = numbers(*want.shape, seed=1).mul(2**12).round()
+    want.backward(g.double())
+    leaves = [t.requires_grad_() for t in (x, w, bias)]
+    with stochastic(1, 0, mode) as block:
+        got = torch.nn.functional.conv_transpose2d(*leaves, **options)
+        got.backward(g)
+    assert block.calls == 4
+    check(got, exact(want), block, 0)
+    for number, (ours, theirs) in enumerate(zip(leaves, doubles, strict=True)):
+        check(ours.grad, exact(theirs.grad), block, number + 1)
+
+
+@MODES
+def test_conversions_to_narrower_formats_round(mode):
+    x = torch.cat([numbers(50), torch.tensor([-0.0, 1e39, float("nan"), 2.0**-140])])
+    with stochastic(6, 0, mode) as block:
+        made = [x.to(torch.bfloat16), x.to(torch.float16), x.double().to(torch.float32)]
+    assert block.calls == 4  # a conversion to a wider format has a number, and does not round
+    for number, got in zip((0, 1, 3), made, strict=True):
+        check(got[:50].contiguous(), exact(x[:50]), block, number)
+        assert got[50] == 0 and got[50].signbit() and got[51] == float("inf") and got[52].isnan()
+
+
+def test_what_is_not_there_says_so():
+    x = numbers(4, 5, dtype=torch.float64)
+    with stochastic(), pytest.raises(UncoveredOperatorError, match="of float64 it is not there"):
+        torch.softmax(x, 1)
+    with stochastic(), pytest.raises(UncoveredOperatorError, match="with weights, smoothing or shares of classes"):
+        F.cross_entropy(x.float(), torch.tensor([0, 1, 2, 3]), label_smoothing=0.1)
+    with stochastic(strict=False) as block:
+        F.kl_div(x.float(), x.float().exp())
+        F.cross_entropy(x.float(), torch.tensor([0, 1, 2, 3]), label_smoothing=0.1)
+    assert any("repmath::cross_entropy" in name for name in block.uncovered)
+
+
+def test_enclosures_hold_their_values():
+    """exp, log and root of rationals, small and large, to 128 bits and more."""
+    cases = [Fraction(n, d) for n in (1, -1, 3, -7, 1999, -1999) for d in (1, 3, 10**6, 2**70)]
+    for bits_ in (128, 512):
+        for x in cases:
+            v = _stochastic_balls.Interval(x, x, bits_)
+            for name, function in (("exp", gmpy2.exp), ("log", gmpy2.log), ("sqrt", gmpy2.sqrt)):
+                if name != "exp" and x <= 0:
+                    continue
+                made = getattr(v, name)()
+                want = Fraction(*map(int, function(gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))).as_integer_ratio()))
+                near = abs(want) / 2**1300
+                assert made.low - near <= want <= made.high + near, (name, x)
+                if name != "exp" or x > -30:
+                    assert made.high - made.low <= abs(want) / 2 ** (bits_ - 40), (name, x, bits_)
+
+
+@MODES
+def test_unmodified_models_train(mode):
+    """Every operator of a small GPT-2-like and a convolutional network, strictly; one digest for each sample."""
+
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.e, self.n = torch.nn.Embedding(11, 8), torch.nn.LayerNorm(8)
+            self.qkv, self.o = torch.nn.Linear(8, 24), torch.nn.Linear(8, 11)
+
+        def forward(self, ids):
+            h = self.n(self.e(ids))
+            q, k, v = (t.view(2, 5, 2, 4).transpose(1, 2) for t in self.qkv(h).split(8, -1))
+            a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.o(h + a.transpose(1, 2).reshape(2, 5, 8))
+
+    def run(sample):
+        with repmath.torch.reproducible():
+            torch.manual_seed(1)
+            language = Block()
+            images = torch.nn.Sequential(
+                torch.nn.Conv2d(1, 3, 3), torch.nn.BatchNorm2d(3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.GroupNorm(3, 3),
+                torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 4),
+            )  # fmt: skip
+            pixels = torch.randn(4, 1, 8, 8)
+        ids = torch.arange(10).reshape(2, 5)
+        parameters = [*language.parameters(), *images.parameters()]
+        optimizer = torch.optim.AdamW(parameters, 0.01)
+        with stochastic(0, sample, mode) as block:
+            for _ in range(2):
+                optimizer.zero_grad()
+                loss = F.cross_entropy(language(ids).view(10, 11), ids.view(-1))
+                (loss + F.cross_entropy(images(pixels), torch.arange(4))).backward()
+                torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+                optimizer.step()
+        assert not block.uncovered
+        return repmath.torch.digest(*parameters)
+
+    assert run(1) == run(1) != run(2)
