@@ -180,3 +180,12 @@ def test_a_wider_bound():
         if words[0] == "const"
     }
     assert found.pop("const 0x1p-104") == [False, True] and not any(map(any, found.values()))
+
+
+@pytest.mark.parametrize("name", ["hypot_b64", "sigmoid_dd"])
+def test_half_of_a_bound_that_was_left_open(name, monkeypatch):
+    """It is tried again with as much time as is given."""
+    held = mutants.results()[name]
+    monkeypatch.setattr(mutants, "results", lambda: {name: {**held, "halved": "open"}})
+    assert mutants.tried_again(name, 60)["halved"] == held["halved"]
+    assert mutants.tried_halved(name, 0) == "open"
