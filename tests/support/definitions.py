@@ -501,14 +501,17 @@ def erfinv_of(u, v, precision):
     half_root = gmpy2.sqrt(gmpy2.const_pi()) / 2
     if u < 0.01:
         y = half_root * u * (1 + gmpy2.const_pi() / 12 * u * u)
+    digits = 53  # a short y is quick; one that is as near as its digits allow gets more
     while True:
-        y = mpfr(y, 53)
+        y = mpfr(y, digits)
         r = half_root * gmpy2.exp(y * y) * ((u - gmpy2.erf(y)) if u <= 0.5 else (erfc(y) - v))
         y2 = y * y
         step = r * (1 + r * (y + r * ((1 + 4 * y2) / 3 + r * (7 + 12 * y2) * y / 6)))
         y += step
         if abs(step) < y * mpfr(2) ** (-precision // 5):
             return y
+        if abs(step) < y * mpfr(2) ** (8 - digits):
+            digits *= 4
 
 
 def erfinv(x):

@@ -77,8 +77,10 @@ def exact_value(function, row, digits=DIGITS):
         return gmpy2.mpq(gmpy2.sign(value), 2**20000)
     if function in definitions.DEFINITIONS and digits < CLOSEST:
         m = abs(int(value.as_mantissa_exp()[0]))
-        low = m % (1 << max(m.bit_length() - FEW, 0))
-        if min(low, (1 << max(m.bit_length() - FEW, 0)) - low) << digits - definitions.LOST - 10 <= m:
+        known = digits - definitions.LOST - 10
+        few = min(FEW, known - 30)  # nearness to a number of so few digits is no chance
+        unit = 1 << max(m.bit_length() - few, 0)
+        if min(m % unit, unit - m % unit) << known <= m:
             return exact_value(function, row, CLOSEST)
     return gmpy2.mpq(value) * (1 + gmpy2.mpq(cut, 2 ** (2 * DIGITS)))
 
