@@ -98,7 +98,12 @@ def _check_out(out: Any, shape: tuple[int, ...], result: np.dtype[Any]) -> None:
     if out.shape != shape:
         raise ValueError(f"out has shape {out.shape}, the result has shape {shape}")
     if not np.can_cast(result, out.dtype, "safe"):
-        raise TypeError(f"out has dtype {out.dtype}, which does not hold the {result} result; pass dtype={out.dtype}")
+        hint = (
+            f"pass dtype={out.dtype}"
+            if out.dtype in FORMATS.values()
+            else f"it must be one of {', '.join(map(str, FORMATS.values()))}"
+        )
+        raise TypeError(f"out has dtype {out.dtype}, which does not hold the {result} result; {hint}")
     if not out.flags.writeable:
         raise ValueError("out is read-only")
 

@@ -83,6 +83,15 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _script_of(expected: Any, path: str) -> str:
+    """The script that a certificate names, beside it or here."""
+    name = os.path.basename(str(expected.get("script")))
+    for folder in (os.path.dirname(path), ""):
+        if os.path.isfile(os.path.join(folder, name)):
+            return os.path.join(folder, name)
+    raise FileNotFoundError(f"there is no {name} beside {path} or here; name the script")
+
+
 def _certify(args: argparse.Namespace) -> int:
     import json
 
@@ -92,17 +101,20 @@ def _certify(args: argparse.Namespace) -> int:
         print(f"repmath certify: {error}", file=sys.stderr)
         return 2
 
-    output = args.output or os.path.splitext(args.script)[0] + ".certificate.json"
+    script, arguments = args.script, args.arguments or []
     try:
         if importlib.util.find_spec("torch") is not None:
             importlib.import_module("repmath.torch")  # its calls are then recorded
         expected = certificate.load(args.check) if args.check else None
+        if script is None and expected is not None:
+            script, arguments = _script_of(expected, args.check), expected["arguments"]
+        output = args.output or os.path.splitext(script)[0] + ".certificate.json"
         if expected is None:
             open(output, "a").close()  # a folder that cannot be written is known before the script runs
     except (ImportError, OSError, certificate.CertificateError) as error:
         return failed(error)
     try:
-        made = certificate.certify(args.script, args.arguments, strict=not args.loose, calls=args.calls)
+        made = certificate.certify(script, arguments, strict=not args.loose, calls=args.calls)
         if expected is not None:
             difference = certificate.compare(expected, made)
             print(f"repmath certify: {difference or 'same'}")
@@ -123,6 +135,17 @@ def _range(text: str) -> range:
         return range(int(first), int(last if colon else first) + 1)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no FIRST:LAST") from None
+
+
+class _Check(argparse.Action):
+    """--check FILE, after which no script need be named."""
+
+    needless: tuple[argparse.Action, ...] = ()
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, values)
+        for action in self.needless:
+            action.required = False
 
 
 def parser() -> argparse.ArgumentParser:
@@ -181,13 +204,17 @@ def parser() -> argparse.ArgumentParser:
         "something differs, and the first difference is named.",
     )
     certify.add_argument("--output", metavar="FILE", help="where the certificate goes (default: SCRIPT.certificate.json)")
-    certify.add_argument("--check", metavar="FILE", help="compare with this certificate, and write none")
+    certify.add_argument("--check", metavar="FILE", action=_Check, help="compare with this certificate, and write none")
     certify.add_argument("--loose", action="store_true", help="let PyTorch's own run where an operator is not covered")
     certify.add_argument(
         "--calls", type=_range, default=range(0), metavar="FIRST:LAST", help="keep the digests of all these calls"
     )
-    certify.add_argument("script", metavar="SCRIPT")
-    certify.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
+    _Check.needless = (
+        certify.add_argument(
+            "script", metavar="SCRIPT", help="with --check it may be left out: that of the certificate is run"
+        ),
+        certify.add_argument("arguments", nargs=argparse.REMAINDER, metavar="..."),
+    )
     certify.set_defaults(run=_certify)
 
     from .study._cli import add as add_study

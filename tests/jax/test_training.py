@@ -56,6 +56,46 @@ def test_optimizers(add):
     assert int(states["adam"].count) == 3
 
 
+@pytest.mark.parametrize("chained", [False, True])
+def test_a_step_after_several_gradients(chained):
+    """multi_steps is the optimiser's step by the exact mean; until then parameters and states stay. Inside of jit and outside."""
+    inner = rj.adamw(1e-2)
+    if chained:
+        inner = pytest.importorskip("optax", reason="Optax is not installed").chain(inner)
+    ours, every = rj.multi_steps(inner, 3), 3
+    params = {"a": numbers(1, 5, 3), "b": numbers(2, 4).astype(BF16)}
+    theirs = optim.AdamW({k: v for k, v in params.items()}, 1e-2)
+    new = jax.tree.map(jnp.array, params)
+    state, step = ours.init(new), jax.jit(lambda g, s, p: (lambda u, t: (rj.apply_updates(p, u), t))(*ours.update(g, s, p)))
+    seen = {"a": [], "b": []}
+    for i in range(7):
+        grads = {"a": numbers(10 + i, 5, 3), "b": numbers(20 + i, 4).astype(BF16)}
+        new, state = step(grads, state, new)
+        for k, v in grads.items():
+            seen[k].append(v)
+        if i % every == every - 1:
+            theirs.step({k: rm.mean(np.stack(v), axis=0) for k, v in seen.items()})
+            seen = {"a": [], "b": []}
+        for k, v in params.items():
+            same(new[k], v)
+    assert int(state.count) == 1
+    updates, _ = ours.update(grads, state, new)
+    same(rj.apply_updates(new, updates)["a"], params["a"])
+    means = np.mean(np.stack([numbers(10 + i, 5, 3) for i in range(3)]), axis=0)
+    assert not np.array_equal(means, rm.mean(np.stack([numbers(10 + i, 5, 3) for i in range(3)]), axis=0))  # data that tell
+
+
+def test_arguments_of_multi_steps():
+    for bad, error in [(0, ValueError), (2.0, TypeError), (True, TypeError)]:
+        with pytest.raises(error, match="every must be"):
+            rj.multi_steps(rj.sgd(0.1), bad)
+    o, p = rj.multi_steps(rj.sgd(0.1), 2), jnp.ones(3)
+    with pytest.raises(ValueError, match="update needs params"):
+        o.update(p, o.init(p))
+    with pytest.raises(ValueError, match="a gradient or state has shape"):
+        o.update(jnp.ones(2), o.init(p), p)
+
+
 def test_rates():
     """A Python number is exact; an array counts as what it holds; a schedule sees the number of steps."""
     p, g = numbers(1, 50), numbers(2, 50)

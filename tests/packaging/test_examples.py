@@ -1,6 +1,7 @@
 """The examples build against an installation, run, and print the known correct bits."""
 
 import os
+import pathlib
 import shlex
 import shutil
 
@@ -71,6 +72,21 @@ def test_cpp(installed, tmp_path):
     run(cmake, "--build", tmp_path)
     check(run(tmp_path / "example"))
     check(run(tmp_path / "example_static"))
+
+
+def test_cpp_and_c_with_the_wheel(tmp_path):
+    """The Python package has the shared library alone."""
+    repmath = pytest.importorskip("repmath", reason="the Python package is not installed")
+    prefix, (cmake, _, cc) = pathlib.Path(repmath.get_include()).parent, need("cmake", "c++", "cc")
+    if not list(prefix.glob("lib*/**/pkgconfig")):
+        pytest.skip("the Python package has no C library")
+    run(cmake, "-S", EXAMPLES / "cpp", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "--build", tmp_path)
+    check(run(tmp_path / "example"))
+    assert not (tmp_path / "example_static").exists()
+    flags = pkg_config(prefix, "--cflags", "--libs")
+    run(cc, EXAMPLES / "c/example.c", *flags, rpath(prefix), "-o", tmp_path / "example_c")
+    check(run(tmp_path / "example_c"))
 
 
 def test_fortran(installed, tmp_path):

@@ -189,6 +189,21 @@ def test_certificate(tmp_path, capsys, monkeypatch):
     assert file.stat().st_size < 1e5
     same = command("certify", "--check", str(file), str(path), REPMATH_ISA="base", REPMATH_NUM_THREADS="2")
     assert (same.returncode, same.stdout) == (0, "repmath certify: same\n"), same.stderr
+    assert cli.main(["certify", "--check", str(file)]) == 0  # the script beside it
+    assert capsys.readouterr().out == "repmath certify: same\n"
+    (tmp_path / "other").mkdir()
+    moved = file.rename(tmp_path / "other" / file.name)
+    assert cli.main(["certify", "--check", str(moved)]) == 0  # the script in this folder
+    path.rename(tmp_path / "gone.py")
+    capsys.readouterr()
+    assert cli.main(["certify", "--check", str(moved)]) == 2
+    assert "there is no script.py beside" in capsys.readouterr().err
+    (tmp_path / "gone.py").rename(path)
+    moved.rename(file)
+    for words in (["certify"], ["certify", "--loose"]):
+        with pytest.raises(SystemExit):
+            cli.main(words)
+    assert "required: SCRIPT" in capsys.readouterr().err
     with monkeypatch.context() as changed:
         changed.setenv("FACTOR", "1.0001")
         assert cli.main(["certify", "--check", str(file), str(path)]) == 1

@@ -102,6 +102,9 @@ def test_sum_errors_name_the_argument():
         with pytest.raises(error, match="out"):
             repmath.sum(x, axis=0, out=out)
         assert np.array_equal(out, before)
+    for out, hint in ((np.ones(3, "f2"), "pass dtype=float16"), (np.ones(3, "i4"), "must be one of float16, .*float64")):
+        with pytest.raises(TypeError, match=f"does not hold the float32 result; (it )?{hint}"):
+            repmath.sum(x, axis=0, out=out)
     out = np.ones(3, "f4")
     out.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):

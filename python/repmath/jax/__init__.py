@@ -51,7 +51,7 @@ from ._pooling import (
 from ._products import dot_general, matmul
 from ._rows import log_softmax, logsumexp, mean, softmax, sum
 from ._take import embedding, segment_sum
-from .optim import adam, adamw, apply_updates, sgd
+from .optim import adam, adamw, apply_updates, multi_steps, sgd
 from .random import dropout
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "max_pool3d",
     "mean",
     "mse_loss",
+    "multi_steps",
     "nll_loss",
     "optim",
     "random",

@@ -21,6 +21,7 @@ from jax import lax
 
 from .._optimizers import _check_adam, _check_sgd
 from ._primitive import bind, by_handler, define, expand
+from ._rows import mean
 from ._types import FORMATS
 
 
@@ -68,6 +69,14 @@ class AdamState(NamedTuple):
     exp_avg: Any
     exp_avg_sq: Any
     max_exp_avg_sq: Any
+
+
+class MultiStepsState(NamedTuple):
+    """How many gradients there are since the last step, these, in stacks, and the state of the optimiser."""
+
+    count: Any
+    gradients: Any
+    inner: Any
 
 
 def apply_updates(params: Any, updates: Any) -> Any:
@@ -250,3 +259,48 @@ def adamw(
     """AdamW: the formulas and the bits of `repmath.optim.AdamW`, whose default `weight_decay` it has; the rest as for `adam`."""
     numbers = {"eps": eps, "weight_decay": weight_decay, "maximize": maximize}
     return _adam("adamw", True, learning_rate, amsgrad, (b1, b2), **numbers)  # type: ignore[no-any-return]
+
+
+def multi_steps(optimizer: Any, every: int) -> GradientTransformation:
+    """A step after each `every` gradients, by their mean: RN((exact sum)/every).
+
+    It is in place of `optax.MultiSteps`, which adds, scales and selects updates, and would round the mean at every gradient. Between two steps
+    the parameters stay as they are.
+
+    Parameters
+    ----------
+    optimizer : GradientTransformation
+        One of this module, or an `optax.chain` of which it is the last.
+    every : int
+        The number of gradients of a step, which the state holds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `every` is no integer, or is below 1.
+    """
+    if isinstance(every, bool) or not isinstance(every, (int, np.integer)):
+        raise TypeError(f"every must be an integer, not {type(every).__name__}")
+    if every < 1:
+        raise ValueError(f"every must be at least 1, not {every}")
+
+    def init(params: Any) -> MultiStepsState:
+        stacks = jax.tree.map(lambda p: jnp.zeros((every, *jnp.shape(p)), jnp.result_type(p)), params)
+        return MultiStepsState(jnp.zeros((), jnp.int32), stacks, optimizer.init(params))
+
+    def update(grads: Any, state: MultiStepsState, params: Any = None, **more: Any) -> tuple[Any, MultiStepsState]:
+        structure, old, (g,) = _leaves("multi_steps", params, grads)
+        stacks = [
+            lax.dynamic_update_index_in_dim(s, v, state.count, 0) for s, v in zip(structure.flatten_up_to(state.gradients), g)
+        ]
+
+        def step(_: Any) -> Any:
+            means = structure.unflatten([mean(s, axis=0) for s in stacks])
+            updates, inner = optimizer.update(means, state.inner, params, **more)
+            return [u.value for u in structure.flatten_up_to(updates)], inner
+
+        new, inner = lax.cond(state.count == every - 1, step, lambda _: (old, state.inner), None)
+        updates = structure.unflatten([Updated(v) for v in new])
+        return updates, MultiStepsState((state.count + 1) % every, structure.unflatten(stacks), inner)
+
+    return GradientTransformation(init, update)

@@ -403,7 +403,7 @@ class stochastic:
         up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, products, and in f16, bf16
         and f32 softmax, norms, losses, means and optimisers' steps.
     only, exclude : str or iterable of str
-        Names of operators with their overloads, such as "mm.default" or "add*", or of layers, such as "encoder.*" or "*.norm". Others round
+        Names of operators with their overloads, such as ``"mm.default"`` or ``"add*"``, or of layers, such as ``"encoder.*"`` or ``"*.norm"``. Others round
         to nearest; they keep their numbers, so that a filter changes no word of the rest.
     phases : str or iterable of str
         Of "forward", "backward" and "step" (an optimiser's): operators of the other phases round to nearest and keep their numbers.
