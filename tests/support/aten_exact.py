@@ -208,6 +208,79 @@ def _power(call):
     return [{i: None if None in pair else power(*pair) for i, pair in zip(at, pairs, strict=True)}]
 
 
+def derivative(n, x):
+    """The n-th derivative of digamma, n above 0: a difference of MPFR's, so near that the rest is below 2**-180 of the value, or of those beside it."""
+    pole = mpq(min(gmpy2.rint(mpfr(x)), 0))
+    if x == pole:
+        return None
+    with gmpy2.context(precision=100 * (n + 4), emax=2**40, emin=-(2**40)):
+        h = mpfr(abs(x - pole) if x < 1 else mpq(1)) * mpfr(2) ** -100
+        middle = mpfr(x)
+        terms = ((-1) ** k * math.comb(n, k) * gmpy2.digamma(middle + (mpfr(n) / 2 - k) * h) for k in range(n + 1))
+        return mpq(gmpy2.fsum(list(terms)) / h**n)
+
+
+@define("polygamma")
+def _polygamma(call):
+    out, n = call.outs[0], call["n"]
+    at = call.places(out)
+    rows = zip(at, call.column("self", out.shape, at), strict=True)
+    if n == 0:
+        return [{i: by_mpfr("digamma", float(v), dtype=out.dtype) for i, v in rows}]
+    return [{i: derivative(n, exact(v)) if math.isfinite(v) else None for i, v in rows}]
+
+
+# --- orthogonal polynomials, by their coefficients
+
+
+def first_kind(n, x):
+    return sum((math.comb(n, 2 * k) * x ** (n - 2 * k) * (x * x - 1) ** k for k in range(n // 2 + 1)), mpq(0))
+
+
+def second_kind(n, x):
+    return sum((math.comb(n + 1, 2 * k + 1) * x ** (n - 2 * k) * (x * x - 1) ** k for k in range(n // 2 + 1)), mpq(0))
+
+
+def hermite(n, x, scale):
+    """Of the weight exp(-x**2/scale)."""
+    parts = (
+        mpq((-1) ** k * math.factorial(n), math.factorial(k) * math.factorial(n - 2 * k))
+        * (2 * x / scale) ** (n - 2 * k)
+        / mpq(scale) ** k
+        for k in range(n // 2 + 1)
+    )
+    return sum(parts, mpq(0))
+
+
+POLYNOMIALS = {
+    "chebyshev_polynomial_t": first_kind,
+    "chebyshev_polynomial_u": second_kind,
+    "chebyshev_polynomial_v": lambda n, x: second_kind(n, x) - second_kind(n - 1, x),
+    "chebyshev_polynomial_w": lambda n, x: second_kind(n, x) + second_kind(n - 1, x),
+    "hermite_polynomial_h": lambda n, x: hermite(n, x, 1),
+    "hermite_polynomial_he": lambda n, x: hermite(n, x, 2),
+    "laguerre_polynomial_l": lambda n, x: sum(
+        (mpq((-1) ** k * math.comb(n, k), math.factorial(k)) * x**k for k in range(n + 1)), mpq(0)
+    ),
+    "legendre_polynomial_p": lambda n, x: (
+        sum((math.comb(n, k) ** 2 * (x - 1) ** (n - k) * (x + 1) ** k for k in range(n + 1)), mpq(0)) / mpq(2) ** n
+    ),
+}
+POLYNOMIALS |= {
+    f"shifted_{name}": lambda n, x, f=f: f(n, 2 * x - 1) for name, f in POLYNOMIALS.items() if name.startswith("chebyshev")
+}
+
+
+def polynomial(name, x, n):
+    """At a rational number, of the whole part of n."""
+    n = math.trunc(n)
+    return mpq(n == 0) if n <= 0 else POLYNOMIALS[name](n, x)
+
+
+for _name in POLYNOMIALS:
+    each(_name, lambda x, n, name=_name: polynomial(name, x, n), "x", "n")
+
+
 # --- elementwise operators of rational numbers
 
 

@@ -306,11 +306,11 @@ norm_operator("layer_norm", layer_sets)
 norm_operator("group_norm", group_sets)
 
 
-@define("batch_norm", "batch_norm_without_running")
+@define("batch_norm", "batch_norm_without_running", "batch_norm_with_update")
 @real
 def _batch_norm(call):
     sets = channel_sets(call)
-    if call["training"]:
+    if call.values.get("training", True):
         return sets.forward(exact(call["eps"]))
     means, variances = call.flat("running_mean"), call.flat("running_var")
     made = {}
@@ -320,12 +320,12 @@ def _batch_norm(call):
     return [made]
 
 
-@define("batch_norm_backward")
+@define("batch_norm_backward", "batch_norm_of_update_backward")
 @real
 def _batch_norm_backward(call):
     sets, g, mask = channel_sets(call), call.flat("grad_out"), call["output_mask"]
     eps = exact(call["eps"])
-    if call["train"]:
+    if call.values.get("train", call.values.get("update")):
         return sets.backward(g, eps, mask)
     means, variances = call.flat("running_mean"), call.flat("running_var")
     outs, found = list(call.outs), []
@@ -488,9 +488,113 @@ def _scatter_reduce(call):
             parts = [old[i], *parts]
         total = sum(parts, mpq(0))
         made[i] = (total, len(parts)) if kind == "mean" else total
+        made[i] = math.prod(parts, start=mpq(1)) if kind == "prod" else made[i]
     if kind == "mean":
         made = {i: mpq(rn(t, call.dtype)) / n for i, (t, n) in made.items()}
     return [made]
+
+
+REDUCED = {
+    "prod": lambda row: math.prod(row, start=mpq(1)),
+    "sum": lambda row: sum(row, mpq(0)),
+    "mean": mean,
+    "amax": max,
+    "amin": min,
+    "max": max,
+    "min": min,
+}
+
+
+@define("index_reduce")
+def _index_reduce(call):
+    """The lines of a place together."""
+    x, dim, index = call["self"], call["dim"], call["index"].reshape(-1).tolist()
+    if x.ndim == 0:
+        return None
+    old = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+    lines = call["source"].movedim(dim, 0).reshape(len(index), -1)
+    where = torch.arange(x.numel()).view(x.shape).movedim(dim, 0).reshape(old.shape)
+    made = {}
+    for i in call.places(call.outs[0]):
+        row, column = divmod(int((where.reshape(-1) == i).nonzero()), old.shape[1])
+        terms = [exact(float(lines[j, column])) for j, at in enumerate(index) if at == row]
+        if call["include_self"] or not terms:
+            terms = [exact(float(old[row, column])), *terms]
+        made[i] = None if None in terms else REDUCED[call["reduce"]](terms)
+    return [made]
+
+
+def segments(call):
+    """Of each element of the data the number of its segment; of each segment the elements."""
+    data, axis = call["data"], call["axis"]
+    lengths, offsets = call.values.get("lengths"), call.values.get("offsets")
+    lengths = offsets.diff(dim=axis) if lengths is None else lengths
+    inner = math.prod(data.shape[axis + 1 :])
+    ids = torch.arange(data.numel()).reshape(-1, data.shape[axis], inner)
+    starts = 0 if offsets is None else offsets.select(axis, 0).reshape(-1)
+    of = [[] for _ in range(lengths.numel() * inner)]
+    for outer, sizes in enumerate(lengths.reshape(-1, lengths.shape[axis]).tolist()):
+        at = int(starts[outer]) if offsets is not None else 0
+        for segment, size in enumerate(sizes):
+            for k in range(inner):
+                of[(outer * len(sizes) + segment) * inner + k] = ids[outer, at : at + size, k].tolist()
+            at += size
+    return {j: s for s, row in enumerate(of) for j in row}, of
+
+
+@define("segment_reduce")
+def _segment_reduce(call):
+    x, kind, initial = call.flat("data"), call["reduce"], call.values.get("initial")
+    _, rows = segments(call)
+    made = {}
+    for i in call.places(call.outs[0]):
+        terms = [x[j] for j in rows[i]]
+        n = len(terms)
+        terms = terms if initial is None else [exact(initial), *terms]
+        if None in terms or not terms:
+            made[i] = None if terms or kind in ("max", "min", "mean") else REDUCED[kind]([])
+        else:
+            made[i] = REDUCED["sum"](terms) / max(n, 1) if kind == "mean" else REDUCED[kind](terms)
+    return [made]
+
+
+@define("segment_reduce_backward")
+def _segment_reduce_backward(call):
+    x, g, y = (call.flat(name) for name in ("data", "grad", "output"))
+    kind, initial = call["reduce"], call.values.get("initial")
+    of, rows = segments(call)
+    made = {}
+    for i in call.places(call.outs[0]):
+        if i not in of:
+            made[i] = mpq(0)
+            continue
+        row, slope = rows[of[i]], g[of[i]]
+        if kind in ("max", "min"):
+            chosen = [j for j in row if x[j] == y[of[i]]]
+            made[i] = slope / len(chosen) if i in chosen else mpq(0)
+        elif kind == "prod":
+            others = [x[j] for j in row if j != i]
+            made[i] = math.prod(others, start=slope * (1 if initial is None else exact(initial)))
+        else:
+            made[i] = slope / (len(row) if kind == "mean" else 1)
+    return [made]
+
+
+@define("masked_index_put")
+def _masked_index_put(call):
+    """At each place the sum of what the mask lets pass."""
+    x = call["self"]
+    if not x.numel():
+        return None
+    mask = call["mask"]
+    held = [i if i is None else torch.where(mask, i, 0) for i in call["indices"]]
+    at = torch.arange(x.numel()).view(x.shape)[tuple(slice(None) if i is None else i for i in held)]
+    values, passed = call["values"].expand(at.shape), mask.expand(at.shape)
+    sums = call.flat("self")
+    for j, v, kept in zip(*(t.reshape(-1).tolist() for t in (at, values, passed)), strict=True):
+        if kept:
+            sums[j] = None if sums[j] is None or exact(v) is None else sums[j] + exact(v)
+    return [{i: sums[i] for i in call.places(call.outs[0])}]
 
 
 # --- bags

@@ -705,21 +705,69 @@ def weighed(call, edges):
 
 @define("histogram")
 def _histogram(call):
-    x, bins = [mpq(v) for v in call["self"].reshape(-1).tolist()], call["bins"]
-    low, high = (
-        (min(x), max(x))
-        if call["range"] is None and x
-        else (mpq(0), mpq(1))
-        if call["range"] is None
-        else map(mpq, call["range"])
-    )
-    if low == high and x:
-        low, high = min(x), max(x)
-    if low == high:
-        low, high = low - 1, high + 1
-    exact = [low + k * (high - low) / bins for k in range(bins + 1)]
+    exact = edges_of([mpq(v) for v in call["self"].reshape(-1).tolist()], call["bins"], call["range"])
     edges = [rn(v, call.dtype) for v in exact]
     return [weighed(call, edges), {i: exact[i] for i in call.places(call.outs[1])}]
 
 
-COMPOSED = (set(aten_exact.DEFINITIONS) - before) | PARTLY
+def edges_of(x, bins, limits):
+    """Of equal bins over the range, or that of the numbers."""
+    low, high = map(mpq, limits) if limits is not None else (min(x), max(x)) if x else (mpq(0), mpq(1))
+    if low == high:
+        low, high = low - mpq(1, 2), high + mpq(1, 2)
+    return [low + k * (high - low) / bins for k in range(bins + 1)]
+
+
+def columns(call):
+    rows = call["self"].reshape(-1, call["self"].shape[-1])
+    return [[mpq(v) for v in column] for column in rows.t().tolist()]
+
+
+def edges_of_each(call):
+    limits = call["range"]
+    return [
+        edges_of(x, n, None if limits is None else limits[2 * i : 2 * i + 2])
+        for i, (x, n) in enumerate(zip(columns(call), call["bins"], strict=True))
+    ]
+
+
+@define("histogramdd_edges")
+def _histogramdd_edges(call):
+    return [{i: e[i] for i in call.places(out)} for e, out in zip(edges_of_each(call), call.outs, strict=True)]
+
+
+@define("histogramdd")
+def _histogramdd(call):
+    """A box by its number; a number of the last bin of a dimension may be its upper edge."""
+    dtype = call.dtype
+    edges = [[rn(v, dtype) for v in e] for e in edges_of_each(call)]
+    points = list(zip(*columns(call), strict=True))
+    weights = [mpq(1)] * len(points) if call["weight"] is None else [mpq(v) for v in call["weight"].reshape(-1).tolist()]
+    shape, sums = [len(e) - 1 for e in edges], {}
+    for point, w in zip(points, weights, strict=True):
+        bins = [
+            [k for k in range(n) if e[k] <= v < e[k + 1] or (k == n - 1 and v == e[n])][-1:]
+            for v, e, n in zip(point, edges, shape, strict=True)
+        ]
+        if all(bins):
+            at = tuple(k for (k,) in bins)
+            sums[at] = sums.get(at, mpq(0)) + w
+    made = {at: mpq(rn(v, dtype)) for at, v in sums.items()}
+    total = rn(sum(made.values(), mpq(0)), dtype)
+    wanted = {}
+    for i in call.places(call.outs[0]):
+        at = tuple(int(k) for k in np.unravel_index(i, shape))
+        v = made.get(at, mpq(0))
+        if call["density"]:
+            widths = [mpq(rn(mpq(e[k + 1]) - mpq(e[k]), dtype)) for e, k in zip(edges, at, strict=True)]
+            if total == 0 or 0 in widths:
+                v = None
+            else:
+                v = mpq(rn(v / mpq(total), dtype))
+                for w in widths:
+                    v = mpq(rn(v / w, dtype))
+        wanted[i] = v
+    return [wanted]
+
+
+COMPOSED = (set(aten_exact.DEFINITIONS) - before - {"histogramdd_edges"}) | PARTLY

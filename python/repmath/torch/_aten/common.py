@@ -83,15 +83,16 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 # The formats of complex numbers, and those of their parts.
 PARTS = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+_PARTS = PARTS | {torch.complex32: torch.float16}  # which are only converted
 
 
 def _convert_complex(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """To complex numbers: each part is rounded once."""
-    if dtype not in PARTS or (t.is_complex() and t.dtype not in PARTS):
+    if dtype not in _PARTS or (t.is_complex() and t.dtype not in _PARTS):
         raise Uncovered("complex numbers")
     if not t.is_complex():
-        return convert(t, PARTS[dtype]).to(dtype)
-    return torch.view_as_complex(convert(torch.view_as_real(t.resolve_conj()), PARTS[dtype]).contiguous())
+        return convert(t, _PARTS[dtype]).to(dtype)
+    return torch.view_as_complex(convert(torch.view_as_real(t.resolve_conj()), _PARTS[dtype]).contiguous())
 
 
 def _beyond(t: torch.Tensor, digits: int) -> bool:
@@ -247,6 +248,26 @@ def nearest_odd(q: Fraction) -> float:
     if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
         return d
     return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))
+
+
+def ratio(a: int, b: int) -> float:
+    """RN(a/b) in binary64, b above 0: Python rounds quotients of integers once."""
+    try:
+        return a / b
+    except OverflowError:
+        return float("-inf") if a < 0 else float("inf")
+
+
+def ratio_to_odd(a: int, b: int) -> float:
+    """a/b rounded to odd in binary64, for a narrower format."""
+    d = ratio(a, b)
+    if d in (float("inf"), float("-inf")):
+        return d
+    m, q = d.as_integer_ratio()
+    rest = a * q - m * b
+    if rest == 0 or np.float64(d).view(np.int64) & 1:
+        return d
+    return float(np.nextafter(d, np.inf if rest > 0 else -np.inf))
 
 
 def same_number(value: float, dtype: torch.dtype) -> Any:

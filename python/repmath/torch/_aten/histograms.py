@@ -95,6 +95,18 @@ def _histogram(x: torch.Tensor, edges: torch.Tensor, weight: _Maybe, density: bo
     return made
 
 
+def _equal(x: torch.Tensor, bins: int, range: Sequence[float] | None) -> torch.Tensor:
+    """Edges of equal bins, each rounded to the format, over a range or that of the elements; 1/2 beside an end where its ends are equal."""
+    low, high = (0.0, 1.0) if not x.numel() else (float(x.min()), float(x.max()))
+    if range is not None:
+        low, high = map(float, range)
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise ValueError("the range is not finite, or its ends are not in order")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return KERNELS["linspace"](low, high, bins + 1, dtype=x.dtype)
+
+
 @kernel
 def histogram(
     x: torch.Tensor,
@@ -107,14 +119,79 @@ def histogram(
     """By edges that are equally far apart, each rounded to the format."""
     if bins < 1 or (range is not None and len(range) != 2):
         raise ValueError("no bins, or a range without two ends")
-    if range is None and not x.numel():
-        low, high = 0.0, 1.0
-    else:
-        low, high = _limits(x, *(range if range is not None else (0, 0)))
-    edges = KERNELS["linspace"](low, high, bins + 1, dtype=x.dtype)
+    edges = _equal(x, bins, range)
     return _histogram(x, edges, weight, density), edges
 
 
 @kernel
 def histogram_of_edges(x: torch.Tensor, bins: torch.Tensor, *, weight: _Maybe = None, density: bool = False) -> Any:
     return _histogram(x, bins, weight, density), bins.clone()
+
+
+# Of points in several dimensions, a row a point: bins are boxes.
+
+
+@kernel
+def histogramdd_edges(
+    x: torch.Tensor,
+    bins: Sequence[int],
+    *,
+    range: Sequence[float] | None = None,
+    weight: _Maybe = None,
+    density: bool = False,
+) -> list[torch.Tensor]:
+    n = x.shape[-1] if x.ndim > 1 else 0
+    if n != len(bins) or min(bins, default=0) < 1 or (range is not None and len(range) != 2 * n):
+        raise ValueError("bins or a range that do not fit")
+    rows = x.reshape(-1, n)
+    return [_equal(rows[:, i], b, None if range is None else range[2 * i : 2 * i + 2]) for i, b in enumerate(bins)]
+
+
+@kernel
+def histogramdd(
+    x: torch.Tensor,
+    bins: Sequence[int],
+    *,
+    range: Sequence[float] | None = None,
+    weight: _Maybe = None,
+    density: bool = False,
+) -> torch.Tensor:
+    return _histogramdd(x, histogramdd_edges(x, bins, range=range), weight, density)
+
+
+@kernel
+def histogramdd_of_edges(
+    x: torch.Tensor, bins: Sequence[torch.Tensor], *, weight: _Maybe = None, density: bool = False
+) -> torch.Tensor:
+    return _histogramdd(x, bins, weight, density)
+
+
+def _histogramdd(x: torch.Tensor, edges: Sequence[torch.Tensor], weight: _Maybe, density: bool) -> torch.Tensor:
+    if x.ndim < 2 or x.shape[-1] != len(edges) or x.dtype not in (torch.float32, torch.float64):
+        raise ValueError("bins that do not fit")
+    if any(e.dtype is not x.dtype or e.ndim != 1 or e.numel() < 2 for e in edges) or (
+        weight is not None and (weight.dtype is not x.dtype or weight.shape != x.shape[:-1])
+    ):
+        raise ValueError("tensors of several formats, no bins, or weights of another shape")
+    rows, places = as_array(x).reshape(-1, len(edges)), [as_array(e) for e in edges]
+    if not all((p[1:] >= p[:-1]).all() for p in places):
+        raise Uncovered("bins that are not in order")
+    inside = np.ones(len(rows), bool)
+    for column, p in zip(rows.T, places, strict=True):
+        inside &= (column >= p[0]) & (column <= p[-1])
+    shape = tuple(len(p) - 1 for p in places)
+    at = np.zeros(int(inside.sum()), np.int64)
+    for column, p, n in zip(rows[inside].T, places, shape, strict=True):
+        at = at * n + _bins(p, column)
+    size = int(np.prod(shape))
+    if weight is None:
+        made = convert(as_tensor(np.bincount(at, minlength=size).astype(np.int64)), x.dtype)
+    else:
+        made = _weighed(at, size, as_tensor(np.ascontiguousarray(as_array(weight).reshape(-1)[inside])))
+    made = made.view(shape)
+    if density:
+        made = KERNELS["divide"](made, KERNELS["sum"](made))
+        for i, e in enumerate(edges):
+            widths = KERNELS["subtract"](e[1:], e[:-1])
+            made = KERNELS["divide"](made, widths.view([-1 if d == i else 1 for d in np.arange(len(edges))]))
+    return made

@@ -201,6 +201,38 @@ def batch_norm(
 
 
 @kernel
+def batch_norm_with_update(
+    x: torch.Tensor,
+    weight: _Maybe,
+    bias: _Maybe,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    momentum: float,
+    eps: float,
+) -> Any:
+    """The last result is what another library keeps for the gradient."""
+    made = batch_norm(x, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *made, torch.empty(0, dtype=torch.uint8)
+
+
+@kernel
+def batch_norm_of_update_backward(
+    g: torch.Tensor,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    running_mean: _Maybe,
+    running_var: _Maybe,
+    save_mean: _Maybe,
+    save_var: _Maybe,
+    update: bool,
+    eps: float,
+    output_mask: Sequence[bool],
+    reserve: torch.Tensor,
+) -> Any:
+    return batch_norm_backward(g, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
+
+
+@kernel
 def batch_norm_without_running(
     x: torch.Tensor, weight: _Maybe, bias: _Maybe, training: bool, momentum: float, eps: float
 ) -> Any:
@@ -311,6 +343,11 @@ def _sizes(values: Any) -> Any:
     return tuple(values) if isinstance(values, (list, tuple)) else values
 
 
+def _divisor(n: int | None) -> tuple[int | None, int]:
+    """Its magnitude and sign: quotients by it are rounded alike."""
+    return (n, 1) if n is None or n >= 0 else (-n, -1)
+
+
 def _pooling(dims: int) -> None:
     greatest, from_greatest = getattr(nn, f"max_pool{dims}d"), getattr(nn, f"max_pool{dims}d_backward")
     average, from_average = getattr(nn, f"avg_pool{dims}d"), getattr(nn, f"avg_pool{dims}d_backward")
@@ -342,7 +379,9 @@ def _pooling(dims: int) -> None:
         divisor_override: int | None = None,
     ) -> torch.Tensor:
         sizes = _sizes(kernel_size), _sizes(stride) or None, _sizes(padding)
-        return as_tensor(average(as_array(x), *sizes, ceil_mode, count_include_pad, divisor_override))
+        divisor, sign = _divisor(divisor_override)
+        made = as_tensor(average(as_array(x), *sizes, ceil_mode, count_include_pad, divisor))
+        return made if sign == 1 else apply("multiply", made, -1.0)
 
     def avg_pool_backward(
         g: torch.Tensor,
@@ -355,8 +394,9 @@ def _pooling(dims: int) -> None:
         divisor_override: int | None,
     ) -> torch.Tensor:
         sizes = _sizes(kernel_size), _sizes(stride) or None, _sizes(padding)
-        made = from_average(as_array(g), tuple(x.shape), *sizes, ceil_mode, count_include_pad, divisor_override)
-        return as_tensor(made)
+        divisor, sign = _divisor(divisor_override)
+        made = as_tensor(from_average(as_array(g), tuple(x.shape), *sizes, ceil_mode, count_include_pad, divisor))
+        return made if sign == 1 else apply("multiply", made, -1.0)
 
     def adaptive_avg_pool(x: torch.Tensor, output_size: Any) -> torch.Tensor:
         return as_tensor(adaptive(as_array(x), tuple(output_size)))

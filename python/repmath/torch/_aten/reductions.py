@@ -342,8 +342,10 @@ def scatter_reduce(
     if reduce in ("amax", "amin"):
         made = torch.ops.aten.scatter_reduce(x, dim, index, src, reduce, include_self=include_self)
         return apply("add", made, 0.0, dtype=x.dtype)
+    if reduce == "prod":
+        return KERNELS["scattered_products"](x, dim, index, src, include_self)
     if reduce not in ("sum", "mean"):
-        raise Uncovered(f"reduce={reduce!r}")
+        raise ValueError(f"reduce={reduce!r}")
     start = x if include_self else x.scatter(dim, index, 0)
     made = scatter_add(start, dim, index, src)
     if reduce == "sum":

@@ -22,6 +22,7 @@ from . import (  # noqa: F401
     fourier,
     fractional_pools,
     grid_sample,
+    grouped,
     histograms,
     interpolation,
     layers,
@@ -30,11 +31,13 @@ from . import (  # noqa: F401
     margin_losses,
     matmul_conv,
     multistep,
+    polynomials,
     prod,
     quotients,
     random,
     reductions,
     weight_norm,
+    zeta,
 )
 from .common import KERNELS, check_cast, narrower, write
 from .comparisons import comparison
@@ -158,7 +161,7 @@ _SEVERAL_FORMATS = frozenset(
     fmod remainder atan2 to_copy copy sum mean cumsum prod cumprod nansum layer_norm layer_norm_backward rms_norm rms_norm_backward
     group_norm group_norm_backward batch_norm batch_norm_without_running batch_norm_without_training batch_norm_backward arange arange_step linspace logspace index_copy
     attention_backward ctc_loss_backward fft_c2c fft_r2c fft_c2r""".split()
-)
+) | frozenset(polynomials.FAMILIES)
 
 
 def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:

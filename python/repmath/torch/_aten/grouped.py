@@ -1,0 +1,193 @@
+"""Reductions over groups of elements that an index or lengths name: products, means, extremes, each rounded once."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from .common import KERNELS, Uncovered, apply, convert, integers, kernel, same_number
+from .reductions import alike
+
+_Maybe: TypeAlias = torch.Tensor | None
+
+
+def reduced_lines(
+    x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, reduce: str, include_self: bool
+) -> torch.Tensor:
+    """x with each line that the index names reduced with the lines of the source that it names it for."""
+    made = x.clone(memory_format=torch.contiguous_format)
+    for rows, places in alike(index):
+        terms = source[places]
+        if include_self:
+            terms = torch.cat([x[rows].unsqueeze(1), terms], 1)
+        made[rows] = KERNELS[reduce](terms, 1)
+    return made
+
+
+@integers
+@kernel
+def index_reduce(
+    x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, reduce: str, *, include_self: bool = True
+) -> torch.Tensor:
+    if reduce in ("amax", "amin"):
+        made = torch.ops.aten.index_reduce(x, dim, index, source, reduce, include_self=include_self)
+        return apply("add", made, 0.0, dtype=x.dtype)
+    if reduce not in ("prod", "mean") or source.dtype is not x.dtype or index.ndim > 1:
+        raise ValueError(f"reduce={reduce!r}, or tensors that do not fit")
+    if x.ndim == 0:
+        return index_reduce(x[None], dim, index.reshape(-1), source.reshape(-1), reduce, include_self=include_self).view(())
+    lines = source.reshape([index.numel() if d == dim % x.ndim else n for d, n in enumerate(x.shape)]).movedim(dim, 0)
+    if bool(((index < 0) | (index >= x.shape[dim])).any()):
+        raise IndexError("an index that is out of range")
+    made = reduced_lines(x.movedim(dim, 0), index.reshape(-1), lines, reduce, include_self)
+    return made.movedim(0, dim).contiguous()
+
+
+@kernel
+def scattered_products(x: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tensor, include_self: bool) -> torch.Tensor:
+    """scatter_reduce of "prod"."""
+    if x.ndim == 0 or index.ndim == 0:
+        made = scattered_products(x.reshape(-1), 0, index.reshape(-1), src.reshape(-1), include_self)
+        return made.view(x.shape)
+    if src.dtype is not x.dtype:
+        raise ValueError("self and src must have one dtype")
+    if not index.numel():
+        return x.clone(memory_format=torch.contiguous_format)
+    part = tuple(slice(n) for n in index.shape)
+    places = torch.arange(x.numel()).view(x.shape).movedim(dim, 0)
+    others = places[(slice(None), *(part[d] for d in range(x.ndim) if d != dim % x.ndim))].movedim(0, dim)
+    at = others.gather(dim, index)
+    made = reduced_lines(x.reshape(-1), at.reshape(-1), src[part].reshape(-1), "prod", include_self)
+    return made.view(x.shape)
+
+
+# segments: consecutive elements along an axis
+
+
+def _bounds(lengths: _Maybe, offsets: _Maybe, axis: int, n: int) -> tuple[Any, Any]:
+    """Where segments begin and end, in lines of the axes before this one."""
+    if (lengths is None) == (offsets is None):
+        raise ValueError("either lengths or offsets")
+    if offsets is not None:
+        return offsets.narrow(axis, 0, offsets.shape[axis] - 1), offsets.narrow(axis, 1, offsets.shape[axis] - 1)
+    assert lengths is not None
+    ends = lengths.cumsum(axis)
+    return ends - lengths, ends
+
+
+_EMPTY = {"max": -torch.inf, "min": torch.inf, "sum": 0.0, "prod": 1.0, "mean": torch.nan}
+
+
+def _reduced_segment(terms: torch.Tensor, reduce: str, start: float | None) -> torch.Tensor:
+    """The segment along the first axis, with a number before it."""
+    n = len(terms)
+    if start is not None:
+        terms = torch.cat([terms.new_full((1, *terms.shape[1:]), start), terms])
+    if not len(terms):
+        return terms.new_full(terms.shape[1:], _EMPTY[reduce])
+    if reduce != "mean":
+        return KERNELS[{"max": "amax", "min": "amin"}.get(reduce, reduce)](terms, 0)
+    if start is None:
+        return KERNELS["mean"](terms, 0)
+    if not n:
+        return terms[0]
+    rows = terms.reshape(n + 1, -1).t().reshape(1, 1, -1, n + 1).contiguous()
+    if not rows.numel():
+        return terms[0]
+    return KERNELS["avg_pool2d"](rows, (1, n + 1), divisor_override=n).reshape(terms.shape[1:])
+
+
+def _segments(data: torch.Tensor, lengths: _Maybe, offsets: _Maybe, axis: int) -> Any:
+    """Of each segment: the place among the results, that of the elements, in this order of axes: those before, the segments, those behind."""
+    begins, ends = _bounds(lengths, offsets, axis, data.shape[axis])
+    lead = data.shape[:axis]
+    for at in np.ndindex(*lead, begins.shape[axis]):
+        first, last = int(begins[at]), int(ends[at])
+        if not 0 <= first <= last <= data.shape[axis]:
+            raise ValueError("lengths or offsets that do not fit")
+        yield at, (*at[:-1], slice(first, last))
+
+
+def _checked(data: torch.Tensor, reduce: str, lengths: _Maybe, offsets: _Maybe, axis: int, initial: Any) -> float | None:
+    given = lengths if lengths is not None else offsets
+    if reduce not in _EMPTY or given is None or axis < 0 or given.ndim != axis + 1 or given.shape[:axis] != data.shape[:axis]:
+        raise ValueError("a name, an axis, lengths or offsets that do not fit")
+    if initial is not None and same_number(float(initial), data.dtype) is None:
+        raise Uncovered(f"initial={initial}, which {data.dtype} does not hold")
+    return None if initial is None else float(initial)
+
+
+@kernel
+def segment_reduce(
+    data: torch.Tensor,
+    reduce: str,
+    *,
+    lengths: _Maybe = None,
+    indices: _Maybe = None,
+    offsets: _Maybe = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> torch.Tensor:
+    if indices is not None or not data.numel():
+        return torch.ops.aten.segment_reduce(
+            data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial
+        )
+    start = _checked(data, reduce, lengths, offsets, axis, initial)
+    found = {at: _reduced_segment(data[where], reduce, start) for at, where in _segments(data, lengths, offsets, axis)}
+    given = lengths if lengths is not None else offsets
+    assert given is not None
+    count = given.shape[axis] - (lengths is None)
+    made = data.new_empty((*data.shape[:axis], count, *data.shape[axis + 1 :]))
+    for at, v in found.items():
+        made[at] = v
+    return made
+
+
+def _slopes(g: torch.Tensor, made: torch.Tensor, terms: torch.Tensor, reduce: str, start: float | None) -> torch.Tensor:
+    """The gradient of a segment of n lines."""
+    n = len(terms)
+    if reduce == "sum":
+        return g.expand(terms.shape)
+    if reduce == "mean":
+        return KERNELS["divide"](g, n).expand(terms.shape)
+    if reduce == "prod":
+        lines = terms.unsqueeze(0).repeat(n, *[1] * terms.ndim)  # of each the gradient takes the place of one element
+        lines[torch.arange(n), torch.arange(n)] = g
+        if start is not None:
+            lines = torch.cat([lines.new_full((n, 1, *terms.shape[1:]), start), lines], 1)
+        return KERNELS["prod"](lines, 1)
+    chosen = (terms == made) | terms.isnan()
+    share = KERNELS["divide"](g.expand(made.shape), convert(chosen.sum(0).clamp(min=1), g.dtype))
+    return torch.where(chosen, share, g.new_zeros(()))
+
+
+@kernel
+def segment_reduce_backward(
+    g: torch.Tensor,
+    made: torch.Tensor,
+    data: torch.Tensor,
+    reduce: str,
+    *,
+    lengths: _Maybe = None,
+    offsets: _Maybe = None,
+    axis: int = 0,
+    initial: Any = None,
+) -> torch.Tensor:
+    start = _checked(data, reduce, lengths, offsets, axis, initial)
+    result = torch.zeros_like(data, memory_format=torch.contiguous_format)
+    for at, where in _segments(data, lengths, offsets, axis):
+        if where[-1].stop > where[-1].start:
+            result[where] = _slopes(g[at], made[at], data[where], reduce, start)
+    return result
+
+
+@integers
+@kernel
+def masked_index_put(x: torch.Tensor, mask: torch.Tensor, indices: Sequence[_Maybe], values: torch.Tensor) -> torch.Tensor:
+    """Where the mask is false 0 is added, at a place that need not exist."""
+    if not x.numel():
+        return x.clone()
+    held = [None if i is None else i.clamp(-x.shape[d], x.shape[d] - 1) for d, i in enumerate(indices)]
+    return KERNELS["index_put"](x, held, values.masked_fill(~mask, 0), True)

@@ -1,0 +1,175 @@
+"""Reductions of lines, places and segments under reproducible(): forms that PyTorch's samples do not have, and moves that are hashed."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from exact_oracle import bits, round_rational  # noqa: E402
+
+import repmath.torch as rt  # noqa: E402
+from repmath.torch._tensors import as_array  # noqa: E402
+
+FORMAT = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
+
+
+def numbers(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def codes(t):
+    return [int(v) for v in bits(as_array(t.contiguous())).reshape(-1)]
+
+
+@pytest.mark.parametrize("dtype", FORMAT, ids=str)
+def test_products_of_places(dtype):
+    """However far partial products leave the range; in any order of the index; with what was there and without."""
+    n = 60
+    x, src = numbers(7).to(dtype), numbers(n, seed=2).to(dtype)
+    src[:20] *= 2.0**7
+    src[20:40] *= 2.0**-7
+    index = torch.randint(0, 5, (n,), generator=torch.Generator().manual_seed(3))
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(4))
+    for include in (True, False):
+        want = []
+        for i in range(7):
+            factors = [Fraction(v) for v, j in zip(src.tolist(), index.tolist(), strict=True) if j == i]
+            if include or not factors:
+                factors.append(Fraction(float(x[i])))
+            want.append(round_rational(math.prod(factors), FORMAT[dtype]))
+        with rt.reproducible():
+            made = x.scatter_reduce(0, index, src, "prod", include_self=include)
+            assert codes(made) == want
+            assert codes(x.scatter_reduce(0, index[order], src[order], "prod", include_self=include)) == want
+            lines = x.index_reduce(0, index, src, "prod", include_self=include)
+            assert codes(lines) == want
+            into = x.clone()
+            into.index_reduce_(0, index, src, "prod", include_self=include)
+            assert codes(into) == want
+
+
+def test_means_of_lines():
+    """The exact mean, rounded once: not that of the rounded sum."""
+    x, src = numbers(3, 4, 2).half(), numbers(3, 40, 2, seed=2).half()
+    index = torch.randint(0, 4, (40,), generator=torch.Generator().manual_seed(3))
+    differ = 0
+    with rt.reproducible():
+        made = x.index_reduce(1, index, src, "mean")
+        sums = x.index_add(1, index, src)
+    for a in range(3):
+        for i in range(4):
+            for b in range(2):
+                terms = [Fraction(float(src[a, j, b])) for j in range(40) if index[j] == i] + [Fraction(float(x[a, i, b]))]
+                exact = sum(terms) / len(terms)
+                assert codes(made[a, i, b]) == [round_rational(exact, "f16")]
+                differ += round_rational(Fraction(float(sums[a, i, b])) / len(terms), "f16") != round_rational(exact, "f16")
+    assert differ
+    with rt.reproducible():
+        for bad in (torch.tensor([4]), torch.tensor([-1])):
+            with pytest.raises((IndexError, RuntimeError)):
+                x.index_reduce(1, bad, src[:, :1], "prod")
+        whole = torch.tensor([3, 4]).index_reduce(0, torch.tensor([0]), torch.tensor([4]), "mean")
+        assert whole.tolist() == [3, 4]  # integers are PyTorch's own
+        one = torch.tensor(3.0).index_reduce(0, torch.tensor([0]), torch.tensor(5.0), "prod")
+        assert one == 15 and one.ndim == 0
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "prod", "max", "min"])
+def test_segments(kind):
+    """With a number before each; of none; the gradient of a product with zeros."""
+    data = numbers(2, 9, 3).float()
+    data[0, 2, 1] = 0.0
+    lengths = torch.tensor([[4, 0, 5], [1, 8, 0]])
+    for initial in (None, 0.5):
+        leaf = data.clone().requires_grad_()
+        with rt.reproducible():
+            made = torch.segment_reduce(leaf, kind, lengths=lengths, axis=1, initial=initial)
+            (gradient,) = torch.autograd.grad(made[:, [0, 1]].sum() if kind == "mean" else made.sum(), leaf)
+        for a in range(2):
+            at = 0
+            for s in range(3):
+                n = int(lengths[a, s])
+                for b in range(3):
+                    terms = [Fraction(float(v)) for v in data[a, at : at + n, b]]
+                    given = terms if initial is None else [Fraction(initial), *terms]
+                    found = made[a, s, b].item()
+                    if not given:
+                        empty = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}.get(kind)
+                        assert found == empty if kind != "mean" else math.isnan(found)
+                        continue
+                    value = {"max": max, "min": min, "prod": math.prod}.get(kind, sum)(given)
+                    value = value / max(n, 1) if kind == "mean" else value
+                    assert made[a, s, b] == 0 if value == 0 else codes(made[a, s, b]) == [round_rational(value, "f32")]
+                    if kind == "prod":
+                        for j in range(n):
+                            others = [v for i, v in enumerate(terms) if i != j] + (
+                                [] if initial is None else [Fraction(initial)]
+                            )
+                            exact = math.prod(others)
+                            assert (
+                                gradient[a, at + j, b] == 0
+                                if exact == 0
+                                else codes(gradient[a, at + j, b]) == [round_rational(exact, "f32")]
+                            )
+                at += n
+    with rt.reproducible(), pytest.raises(rt.UncoveredOperatorError, match="initial"):
+        torch.segment_reduce(data, kind, lengths=lengths, axis=1, initial=0.1)
+
+
+def test_divisors_below_zero():
+    x = numbers(1, 1, 6, 6).float()
+    for pool, view, size in ((torch.nn.functional.avg_pool2d, x, 3), (torch.nn.functional.avg_pool3d, x[None], (1, 3, 3))):
+        leaf = view.clone().requires_grad_()
+        with rt.reproducible():
+            made = pool(leaf, size, stride=1, divisor_override=-7)
+            other = pool(view, size, stride=1, divisor_override=7)
+            (gradient,) = torch.autograd.grad(made.sum(), leaf)
+            with pytest.raises(RuntimeError):
+                pool(view, size, divisor_override=0)
+        assert torch.equal(made, -other) and bool((gradient < 0).all())
+
+
+def test_boxes():
+    """Points on edges are in the box behind, on the last edge in the last one; weights are added exactly; ranges of one number."""
+    x = torch.tensor([[0.0, 0.0], [0.5, 1.0], [1.0, 1.0], [1.0, 0.3], [-1.0, 0.5], [0.2, math.nan]], dtype=torch.float64)
+    edges = [torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64), torch.tensor([0.0, 0.3, 1.0], dtype=torch.float64)]
+    weights = torch.tensor([1.0, 1.0, 2.0**60, -(2.0**60), 5.0, 7.0], dtype=torch.float64)
+    with rt.reproducible():
+        count, same = torch.histogramdd(x, edges)
+        weighed, _ = torch.histogramdd(x, edges, weight=weights)
+        _, placed = torch.histogramdd(torch.ones(3, 2), [2, 3])
+        flat = torch.histogram(torch.ones(3), 2)
+    assert count.tolist() == [[1.0, 0.0], [0.0, 3.0]] and all(torch.equal(a, b) for a, b in zip(same, edges, strict=True))
+    assert weighed.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert placed[0].tolist() == [0.5, 1.0, 1.5] and flat.bin_edges.tolist() == [0.5, 1.0, 1.5]
+    with rt.reproducible(), pytest.raises(rt.UncoveredOperatorError, match="order"):
+        torch.histogramdd(x, [edges[0].flip(0), edges[1]])
+
+
+def test_half_complex():
+    """Each part is rounded once, from binary64 too."""
+    v = 1 + 2.0**-11 + 2.0**-30
+    with rt.reproducible():
+        made = torch.complex(torch.tensor([v], dtype=torch.float64), torch.tensor([-v], dtype=torch.float64)).to(
+            torch.complex32
+        )
+        parts = torch.view_as_real(made)
+        assert codes(parts) == [round_rational(Fraction(s * v), "f16") for s in (1, -1)]
+        back = made.to(torch.complex64)
+        assert torch.view_as_real(back).tolist() == parts.tolist()
+        assert torch.view_as_real(torch.tensor([v], dtype=torch.float64).chalf())[0].tolist() == [1 + 2.0**-10, 0.0]
+
+
+def test_hashes():
+    """The exclusive or of the bits of each number in binary64."""
+    x = numbers(5, 3).half()
+    with rt.reproducible():
+        made = torch.hash_tensor(x).view(torch.int64).item()
+        rows = torch.hash_tensor(x, 0).view(torch.int64).tolist()
+    wide = x.double().view(torch.int64).tolist()
+    each = [0, 0, 0]
+    for row in wide:
+        each = [a ^ b for a, b in zip(each, row, strict=True)]
+    assert each == rows and made == each[0] ^ each[1] ^ each[2]
