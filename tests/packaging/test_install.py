@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import sys
 import zipfile
 
 import pytest
@@ -150,6 +151,21 @@ def test_pkg_config_from_a_moved_prefix(prefix, tmp_path, kind):
     (tmp_path / "use.c").write_text(USE)
     run(cc, "-std=c99", "-pedantic-errors", "-Wall", "-Werror", tmp_path / "use.c", *flags, "-o", tmp_path / "use")
     run(tmp_path / "use")
+
+
+def test_a_wheel_has_the_blas(prefix):
+    """For programs that no Python starts: it finds the library beside it."""
+    if not is_wheel(prefix) or sys.platform != "linux":
+        pytest.skip("built alone, the BLAS is an option")
+    code = """
+import ctypes, sys
+from ctypes import byref, c_double, c_int
+blas = ctypes.CDLL(sys.argv[1])
+blas.ddot_.restype = c_double
+print(blas.ddot_(byref(c_int(3)), (c_double * 3)(1e16, 1, -1e16), byref(c_int(1)), (c_double * 3)(1, 1, 1), byref(c_int(1))))
+"""
+    found = run(sys.executable, "-c", code, libdir(prefix) / "librepmath_blas.so", env={"LD_LIBRARY_PATH": ""})
+    assert found == "1.0\n"
 
 
 def test_a_wheel_is_small(prefix):
