@@ -1,11 +1,11 @@
 """Compare every binary32 result of the library's functions of one argument with an independent oracle.
 
     python -m proofs.oracle                         every function, all 2^32 inputs (hours)
-    python -m proofs.oracle exp gelu                these (a few minutes each)
+    python -m proofs.oracle exp gelu                these (a minute or a few each)
     python -m proofs.oracle exp --fraction 1/64     every 64th run of 65,536 inputs, the first one chosen by --offset
 
 The oracle has Taylor polynomials by ball arithmetic (Arb, through python-flint) for runs of numbers, in integers with proved errors. They
-leave one number of binary32 for each result but a few in a million million, which MPFR decides. Neither has a line of the library in it. What was found is
+leave one number of binary32 for each result but a few in a million, at most, which MPFR decides. Neither has a line of the library in it. What was found is
 written to results.json beside this file, from which docs/evidence.md is made, and the exit status says whether all was right.
 
 REPMATH_ISA chooses the instruction set, REPMATH_LIBRARY the library; without it, it is build/native/default."""
