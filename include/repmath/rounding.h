@@ -51,6 +51,14 @@ RM_API rm_status rm_random_matmul(int format, int out_format, int64_t m, int64_t
                                   const rm_random_operand *b, const rm_random_operand *bias, void *c,
                                   const rm_random_rounding *r);
 
+/* out[i] = a number within radius[i] of middle[i], rounded under r, for results that were evaluated in binary64 with a bound
+ * of the error. Where numbers within the radius round differently, or it is not finite, undecided[i] is 1 and out[i] is 0;
+ * else 0. A radius of 0 means middle[i] itself, radius NULL that all are 0. A zero gives +0. `format` is RM_FORMAT_F16,
+ * RM_FORMAT_BF16 or RM_FORMAT_F32; out is contiguous. RM_ROUND_UP_DOWN is an RM_ERR_ENUM of argument 7: it moves what is
+ * rounded to nearest. */
+RM_API rm_status rm_random_balls(int format, int64_t n, const double *middle, const double *radius, void *out,
+                                 uint8_t *undecided, const rm_random_rounding *r);
+
 /* The words of elements first, first + 1, ... of a stream. */
 RM_API rm_status rm_random_rounding_words(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out);
 

@@ -306,5 +306,7 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_random_matmul(int format, int out_format, long long m, long long n, long long k, const rm_random_operand *a,
                                const rm_random_operand *b, const rm_random_operand *bias, void *c,
                                const rm_random_rounding *r) nogil
+    rm_status rm_random_balls(int format, long long n, const double *middle, const double *radius, void *out,
+                              unsigned char *undecided, const rm_random_rounding *r) nogil
     rm_status rm_random_rounding_words(unsigned long long seed, unsigned long long stream, long long first, long long n,
                                        unsigned int *out) nogil

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core
+from . import _core, _reductions
 from ._dtypes import FORMATS, NAMES, check_held, common
 from ._environment import guarded
 
@@ -64,8 +64,63 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         flat = [a.reshape(-1)[:1] if a.size and not any(a.strides) else np.ascontiguousarray(a).reshape(-1) for a in arrays]
         vectors = [np.broadcast_to(v, (result.size,)) if v.size != result.size else v for v in flat]
         if result.size:
-            _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
+            _evaluate(name, dtype, vectors, result.reshape(-1), at)
         return _deliver(result, out, where)
+
+
+def balls(middle: np.ndarray, radius: Any, dtype: np.dtype[Any], place: tuple[str, int, int, int]) -> tuple[Any, Any]:
+    """Binary64 numbers with the radii of their errors, rounded to a narrower format; and where the radius leaves that open."""
+    middle = np.asarray(middle, np.float64, order="C")
+    made, undecided = np.empty(middle.shape, dtype), np.empty(middle.shape, np.uint8)
+    if middle.size:
+        spread = (
+            None if radius is None else np.ascontiguousarray(np.broadcast_to(radius, middle.shape), np.float64).reshape(-1)
+        )
+        with _core.Environment():
+            _core.random_balls(NAMES[dtype], middle.reshape(-1), spread, made.reshape(-1), undecided.reshape(-1), place)
+    return made, undecided.astype(bool)
+
+
+def _evaluate(name: str, dtype: np.dtype[Any], vectors: list[Any], result: np.ndarray, at: tuple[str, int, int, int]) -> None:
+    """A function of vectors. Results of a narrow format are rounded to binary64 first, where its last place decides nearly all of them: a value that
+    is not 0 lies within 2^-53 of that number of it, or 2^-1075. A value that rounds to 0 there, or is 0, is a 0 of its sign
+    under stochastic rounding, whose thresholds are above 2^-34 of the least number. What is infinite, NaN or left open is evaluated anew."""
+    mode, seed, stream, first = at
+    if dtype.itemsize == 8 or mode == "up_down":
+        _core.random_elementwise(name, NAMES[dtype], vectors, result, at)
+        return
+    with np.errstate(all="ignore"):
+        wide = np.asarray(_core.ufuncs[name](*(v.astype(np.float64) for v in vectors)))
+        zero = wide == 0
+        made, undecided = balls(wide, np.where(zero, 2.0**-1074, np.abs(wide) * 2.0**-53 + 2.0**-1074), dtype, at)
+        if mode == "stochastic":
+            made[zero] = wide[zero].astype(dtype)
+            undecided &= ~zero
+    result[...] = made
+    left = np.flatnonzero(undecided)
+    if left.size > result.size // 16:
+        _core.random_elementwise(name, NAMES[dtype], vectors, result, at)
+        return
+    for i in left.tolist():
+        some = [v[i : i + 1] for v in vectors]
+        _core.random_elementwise(name, NAMES[dtype], some, result[i : i + 1], (mode, seed, stream, first + i))
+
+
+def _from_binary64(x: Any, y: Any, add: Any, target: np.dtype[Any], place: tuple[str, int, int, int]) -> tuple[Any, Any]:
+    """A product of numbers of at most 24 bits, and which of its elements are left open. Its exact sums are rounded to binary64 first: half a
+    last place, at most 2^-53 of the number; the terms are multiples of 2^-298, so that one that rounds to 0 is 0. A bias is added by a two-sum, whose
+    second part is what that rounds; the sum of both is rounded by less than 2^-52 of it."""
+    wide = np.asarray(_reductions.matmul(x, y, dtype=np.float64))
+    with np.errstate(all="ignore"):
+        radius = np.abs(wide) * 2.0**-53
+        if add is not None:
+            bias = add.astype(np.float64)
+            total = wide + bias
+            t = total - wide
+            radius = (radius + np.abs((wide - (total - t)) + (bias - t))) * (1 + 2.0**-51)
+            wide = total
+        made, undecided = balls(wide, radius, target, place)
+    return made, np.flatnonzero(undecided)
 
 
 def _operand(name: str, value: Any) -> np.ndarray:
@@ -176,11 +231,31 @@ def matmul(
     if add is not None:
         shaped = (*batch, *((m,) if left.ndim > 1 else ()), *((n,) if right.ndim > 1 else ()))
         add = np.broadcast_to(np.asarray(add, held), shaped).reshape(result.shape)
-    for i, index in enumerate(np.ndindex(*batch)):
-        part = None if add is None else add[index]
-        _core.random_matmul(
-            NAMES[held], NAMES[target], x[index], y[index], part, result[index], (mode, seed, stream, first + i * m * n)
-        )
+    left_open = None
+    if target.itemsize < 8 and held.itemsize < 8 and mode != "up_down" and k:
+        result, left_open = _from_binary64(x, y, add, target, (mode, seed, stream, first))
+    if left_open is None or left_open.size > result.size // 16:
+        for i, index in enumerate(np.ndindex(*batch)):
+            part = None if add is None else add[index]
+            _core.random_matmul(
+                NAMES[held], NAMES[target], x[index], y[index], part, result[index], (mode, seed, stream, first + i * m * n)
+            )
+    else:
+        for at in left_open.tolist():
+            *outer, i, j = (int(v) for v in np.unravel_index(at, result.shape))
+            row: Any = (*outer, slice(i, i + 1))
+            column: Any = (*outer, slice(None), slice(j, j + 1))
+            cell: Any = (*row, slice(j, j + 1))
+            part = None if add is None else add[cell]
+            _core.random_matmul(
+                NAMES[held],
+                NAMES[target],
+                x[row],
+                y[column],
+                part,
+                result[cell],
+                (mode, seed, stream, first + at),
+            )
     if left.ndim == 1:
         result = result[..., 0, :]
     if right.ndim == 1:

@@ -15,7 +15,7 @@ import pytest
 import rounding_oracle
 
 import repmath
-from repmath import rounding
+from repmath import _random_modes, rounding
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = {"f16": np.dtype(np.float16), "bf16": BF16, "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
@@ -232,7 +232,7 @@ def test_the_mean_of_the_harmonic_sum():
 
 SCRIPT = """
 import numpy as np, repmath
-from repmath import rounding
+from repmath import _random_modes, rounding
 x = np.random.default_rng(0).standard_normal((40, 30)).astype("f4")
 parts = []
 for mode in rounding.RANDOM_MODES:
@@ -251,6 +251,68 @@ def test_one_digest_for_instruction_sets_and_threads():
             done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
             seen.add(done.stdout)
     assert len(seen) == 1 and elementwise_library.ISAS and exact_oracle.UNIT
+
+
+def beside_thresholds(n=20000):
+    """Numbers y of float32, each below or above the threshold t of its element: where that is small, 1 + y lies nearer to it than
+    binary64 tells."""
+    t = (rounding.words(n, SEED, STREAM).astype(np.float64) + 0.5) * 2.0**-55
+    y = t.astype(np.float32)
+    y = np.where(np.arange(n) % 2 == 0, np.nextafter(y, np.float32(0)), np.nextafter(y, np.float32(1)))
+    return y, t
+
+
+def check_beside_thresholds():
+    y, t = beside_thresholds()
+    assert (np.abs(y.astype(np.float64) - t) < 2.0**-53).sum() > 200
+    words = rounding.words(y.size, SEED, STREAM).tolist()
+    want = [rounding_oracle.rounded(1 + Fraction(v), "f32", "stochastic", w) for v, w in zip(y.tolist(), words, strict=True)]
+    one = np.ones(y.size, np.float32)
+    assert bits(rounding.add(one, y, "stochastic", seed=SEED, stream=STREAM)) == want
+    pairs = np.stack([one, y], 1)[:, None, :]
+    assert bits(rounding.matmul(pairs, np.ones((2, 1), np.float32), "stochastic", seed=SEED, stream=STREAM)) == want
+    rows = rounding.matmul(y[:, None], np.ones((1, 1), np.float32), "stochastic", bias=one[:1], seed=SEED, stream=STREAM)
+    assert bits(rows) == want
+
+
+def test_values_beside_the_threshold_of_their_element():
+    check_beside_thresholds()
+
+
+def test_a_last_step_without_a_radius_is_seen(monkeypatch):
+    """The control of the test above."""
+    balls = _random_modes.balls
+    monkeypatch.setattr(_random_modes, "balls", lambda middle, radius, *rest: balls(middle, None, *rest))
+    with pytest.raises(AssertionError):
+        check_beside_thresholds()
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+def test_balls(fmt, mode):
+    """What is decided is what both ends give, and every number between them; subnormal results, overflow, both signs."""
+    rng = np.random.default_rng(8)
+    middle = rng.uniform(-2, 2, 3000) * 2.0 ** rng.integers(-155, 131, 3000)
+    middle[:4] = [0.0, -0.0, 1.0, -65504.0]
+    radius = np.abs(middle) * 2.0 ** -rng.integers(8, 60, 3000)
+    radius[::3] = 0
+    radius[5:8] = [np.inf, np.nan, 1e300]
+    made, undecided = _random_modes.balls(middle, radius, DTYPES[fmt], (mode, SEED, STREAM, 0))
+    words = rounding.words(middle.size, SEED, STREAM).tolist()
+    assert undecided[5:8].all() and 20 < undecided.sum() < 2000 and not undecided[::3][np.isfinite(radius[::3])].any()
+    got = bits(made)
+    for i in np.flatnonzero(~undecided).tolist():
+        ends = Fraction(middle[i]) - Fraction(radius[i]), Fraction(middle[i]) + Fraction(radius[i])
+        for value in ends:
+            assert got[i] == (rounding_oracle.rounded(value, fmt, mode, words[i]) if value else 0), i
+    for i in np.flatnonzero(undecided).tolist():  # a wider ball by two last places would be undecided at least
+        if np.isfinite(radius[i]) and radius[i] < 1e200:
+            spread = Fraction(radius[i]) + Fraction(abs(middle[i])) / 2**50
+            ends = {
+                rounding_oracle.rounded(v, fmt, mode, words[i]) if v else 0
+                for v in (Fraction(middle[i]) - spread, Fraction(middle[i]) + spread)
+            }
+            assert len(ends) == 2 or got[i] == 0, i
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,18 @@ def random_matmul(format, format_out, a, b, bias, out, place):
     _raise(status)
 
 
+def random_balls(format, middle, radius, out, undecided, place):
+    """Contiguous binary64 numbers with their radii, rounded; undecided, of uint8, becomes 1 where a radius leaves that open."""
+    cdef rm_random_rounding r = _random_rounding(place)
+    cdef int f = _FORMATS[format][0]
+    cdef long long n = middle.size
+    cdef View vm = _view(middle), vr = _view(radius), vo = _view(out), vu = _view(undecided)
+    cdef rm_status status
+    with nogil:
+        status = rm_random_balls(f, n, <double *>vm.base, <double *>vr.base, <void *>vo.base, <unsigned char *>vu.base, &r)
+    _raise(status)
+
+
 def rounding_words(seed, stream, first, out):
     """The words of elements first, first + 1, ... of a stream, into a contiguous array of uint32."""
     cdef unsigned long long s = seed, t = stream

@@ -65,23 +65,8 @@ class _Place:
     def last(self, nearest: Any, skip: Any = False) -> Last:
         """What rounds the values of a formula in the place of the rounded array `nearest`, but where they are known."""
         words = self.words
-
-        def drawn(n: int) -> Any:
-            return _random_modes.words(n, words["seed"], words["stream"])
-
-        def narrow(values: Any) -> Any:
-            flat = np.asarray(values, np.float64).reshape(-1)
-            made = rounding.matmul(
-                flat[:, None, None],
-                np.ones((1, 1, 1)),
-                words["mode"],
-                dtype=nearest.dtype,
-                seed=words["seed"],
-                stream=words["stream"],
-            )
-            return np.asarray(made).reshape(np.shape(values))
-
-        return Last(nearest.dtype, words["mode"], drawn, narrow, skip)
+        place = _random_modes.place(words["mode"], words["seed"], words["stream"])
+        return Last(nearest.dtype, place, skip)
 
     def known(self, made: Any, nearest: Any, skip: Any) -> Any:
         return np.where(skip, nearest, made) if np.any(skip) else made

@@ -20,6 +20,8 @@ import numpy as np
 
 import repmath
 
+from .. import _random_modes
+
 _Array: TypeAlias = np.ndarray
 _SMALL, _TINY = 2.0**-900, 2.0**-1074
 
@@ -350,34 +352,24 @@ def rounded(value: Fraction, kind: str, mode: str, word: int) -> float:
 
 
 class Last:
-    """The last step: binary64 enclosures of results are rounded at random, and what they leave undecided is enclosed again.
+    """The last step: binary64 enclosures of results are rounded at random, and what they leave undecided is enclosed again."""
 
-    narrow rounds binary64 numbers, in the layout of the result; words(n) are the words of its first n elements."""
-
-    def __init__(
-        self, dtype: np.dtype[Any], mode: str, words: Callable[[int], Any], narrow: Callable[[Any], Any], skip: Any = False
-    ) -> None:
-        self.dtype, self.mode, self.words, self.narrow = dtype, mode, words, narrow
+    def __init__(self, dtype: np.dtype[Any], place: tuple[str, int, int, int], skip: Any = False) -> None:
+        self.dtype, self.place = dtype, place  # mode, seed, stream, first element
         self.skip = skip  # elements whose results the caller knows
 
     def settle(self, middle: Any, radius: Any, enclose: Callable[[list[int], int], list[Interval]]) -> Any:
         """`enclose(places, bits)` gives intervals of the results at these places in C order."""
-        with np.errstate(all="ignore"):
-            wide = radius > 0
-            low = np.where(wide, np.nextafter(middle - radius, -np.inf), middle)
-            high = np.where(wide, np.nextafter(middle + radius, np.inf), middle)
-            known = np.isfinite(radius) & np.isfinite(low) & np.isfinite(high)
-            made = self.narrow(np.where(known, low, 0.0))
-            other = self.narrow(np.where(known, high, 0.0))
-        bits = f"u{self.dtype.itemsize}"
-        left = np.flatnonzero((~known | (made.view(bits) != other.view(bits))) & ~np.broadcast_to(self.skip, made.shape))
+        made, undecided = _random_modes.balls(middle, radius, self.dtype, self.place)
+        left = np.flatnonzero(undecided & ~np.broadcast_to(self.skip, made.shape))
         if not left.size:
             return made
-        flat, word, rest = made.reshape(-1), self.words(int(left[-1]) + 1), left.tolist()
+        mode, seed, stream, _ = self.place
+        flat, word, rest = made.reshape(-1), _random_modes.words(int(left[-1]) + 1, seed, stream), left.tolist()
         for precision in (128, 512, 2048, 8192, 32768):
             again = []
             for i, v in zip(rest, enclose(rest, precision), strict=True):
-                ends = [rounded(end, self.dtype.name, self.mode, int(word[i])) for end in (v.low, v.high)]
+                ends = [rounded(end, self.dtype.name, mode, int(word[i])) for end in (v.low, v.high)]
                 if v.low == v.high or (ends[0] == ends[1] and v.low * v.high > 0):
                     flat[i] = ends[0]
                 else:

@@ -386,7 +386,7 @@ def convert(at: Any, nearest: Any, x: torch.Tensor, **options: Any) -> Any:
     """A conversion to a narrower format."""
     a = _wide(x)
     plain = np.isfinite(a) & (a != 0)
-    return np.where(plain, at.last(nearest).narrow(np.where(plain, a, 0.0)), nearest)
+    return np.where(plain, at.last(nearest).settle(np.where(plain, a, 0.0), None, lambda places, bits: []), nearest)
 
 
 def mean(at: Any, nearest: Any, x: torch.Tensor, axes: tuple[int, ...]) -> Any:
