@@ -46,6 +46,15 @@ def test_the_c_library(suite):
     assert {"rm_exp_f32", "rm_vexp_f32", "rm_matmul_bf16", "rm_gemm", "rm_random_block"} <= {r["by"] for r in found["rows"]}
 
 
+def test_a_blas(suite):
+    """By the table of CBLAS: the names of BLAS over the library's exact sums."""
+    path = native.default_build() / "src/blas_compat/librepmath_blas.so"
+    library = suite("c_abi").Library("librepmath_blas.so", path, suite("c_abi").table("cblas"))
+    (found,) = suite("__main__").run([library], groups(suite, ["dot", "norm", "matmul"], ["f64", "f32"]), {})
+    assert suite("report").conforms(found), suite("report").text(found)
+    assert len(found["rows"]) == 6
+
+
 def test_one_wrong_bit_is_found(suite):
     """The last bit of one result of a function and of a sum."""
 
