@@ -1,7 +1,7 @@
 """Compare every binary32 result of the library's functions of one argument with an independent oracle.
 
-    python -m proofs.oracle                         every function, all 2^32 inputs (hours)
-    python -m proofs.oracle exp gelu                these (a minute or a few each)
+    python -m proofs.oracle                         every function, all 2^32 inputs (an hour)
+    python -m proofs.oracle exp gelu                these (a minute or two each)
     python -m proofs.oracle exp --fraction 1/64     every 64th run of 65,536 inputs, the first one chosen by --offset
 
 The oracle has Taylor polynomials by ball arithmetic (Arb, through python-flint) for runs of numbers, in integers with proved errors. They

@@ -44,3 +44,13 @@ int64_t rm_oracle_rounded(const struct rm_block *blocks, int64_t count, const st
     }
   return left;
 }
+
+/* What a block of periods.h says of its i-th number, for tests: V, its error and scale, and the bits of a result that is
+ * known. */
+void rm_oracle_value(const struct rm_block *b, const struct rm_turns *tables, const struct rm_fractions *fractions,
+                     uint32_t i, int64_t *out) {
+  static _Thread_local struct rm_values values;
+  uint32_t known;
+  rm_periodic(b, tables, fractions, i, 1, &values, &known);
+  out[0] = values.v[0], out[1] = values.error[0], out[2] = values.scale[0], out[3] = known;
+}

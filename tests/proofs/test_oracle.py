@@ -159,6 +159,44 @@ def test_reflected_values(library, name, low):
     assert len(check.compare(name, with_wrong_bits(real), given).wrong) == found.inputs
 
 
+def said(block, i: int) -> tuple[Fraction, Fraction] | int:
+    """The ends of what such a block says of its i-th number, or the bits of the result."""
+    out = (ctypes.c_int64 * 4)()
+    tables = blocks.turns_tables(), periods.fractions()
+    check.rounded().rm_oracle_value(ctypes.byref(block), *tables, ctypes.c_uint32(i), out)
+    v, error, scale, known = out
+    unit = Fraction(2) ** -scale
+    return ((v - error) * unit, (v + error) * unit) if known == 0xFFFFFFFF else known
+
+
+@pytest.mark.parametrize("name", ["sinpi", "cospi", "tanpi", "lgamma", "digamma"])
+def test_enclosures_in_periods_contain_the_values(name):
+    """By MPFR, of random numbers and of those beside zeros and poles; a result is known at these alone."""
+    rng, sign = random.Random(name), 0 if FUNCTIONS[name].twin else SIGN
+    kind = periods.HALF_TURNS if FUNCTIONS[name].twin else periods.REFLECTED
+    low, high = (-2, 24) if FUNCTIONS[name].twin else (7, 23)
+    need("cc")
+    for _ in range(60):
+        x = 2.0 ** rng.uniform(low, high)
+        x = rng.choice((x, round(x), round(x) + 0.5, round(2 * x) / 2 * (1 + 2.0**-22)))
+        given = int(np.float32(max(2.0**low, min(x, 2.0**high - 2))).view(np.uint32)) | sign
+        found = periods.of_segment(FUNCTIONS[name], given // blocks.SEGMENT)
+        (block,) = [b for b in found if b.first <= given < b.first + b.count]
+        assert block.kind == kind
+        ends, whole = said(block, given - block.first), (2 * number(given)).is_integer()
+        try:
+            with definitions.wide():
+                value = definitions.value(name, gmpy2.mpfr(number(given)))
+        except definitions.Exact as e:
+            value = e.value
+        if isinstance(ends, int):
+            assert whole and bits(float(value)) == ends
+            continue
+        assert gmpy2.is_finite(value) and value != 0
+        assert ends[0] < Fraction(*value.as_integer_ratio()) < ends[1], (name, hex(given))
+        assert ends[1] - ends[0] < max(abs(ends[1]), Fraction(1, 16)) * Fraction(1, 2**32)
+
+
 def test_fractions_are_those_of_the_functions():
     """By MPFR, at random ones and at both ends."""
     rng = random.Random(2)
