@@ -83,6 +83,7 @@ def clamped() -> list[Cut]:
         Cut("ndtr", Fraction(73, 2), LARGEST, ndtr_tail, BELOW_ONE, "1"),
         Cut("sigmoid", Fraction(670), LARGEST, sigmoid_tail, BELOW_ONE, "1"),
         Cut("atan", Fraction(2**100), LARGEST, lambda x: (1 / x).atan(), halfway(), "pi/2"),
+        Cut("atanpi", Fraction(2**100), LARGEST, lambda x: (1 / x).atan() / arb.pi(), pow2(-55), "1/2"),
         Cut("silu", Fraction(670), LARGEST, sigmoid_tail, OF_ARGUMENT, "x"),
         Cut("gelu", Fraction(73, 2), LARGEST, ndtr_tail, OF_ARGUMENT, "x"),
         Cut("gelu_tanh", Fraction(20), LARGEST, cubic_tail, OF_ARGUMENT, "x"),

@@ -7,7 +7,7 @@ that is the argument times a power of two, exactly, is known as such; so is the 
 single number, or any of a binade. Shown is that each lane is undecided, or that the correctly rounded result is stored: the argument, its half
 or a number, to which the function is nearer than to any midpoint (`claim`, by ball arithmetic).
 
-The words of simd.h outside of their stated ranges. mul_err: within 2^-1070 of a b - p (fewer than 2^5 parts underflow, by 2^-1075 each); 0 where p = a b
+The words of simd.h, also outside of their stated ranges. mul_err: a b - p where p = RN(a b) and |a b| >= 2^-968; else within 2^-1070 of it (fewer than 2^5 parts underflow, by 2^-1075 each); 0 where p = a b
 and a is 0 or 2^k, k >= 0: b's parts by Veltkamp's splitting are exact, and so are their products with 2^k. quotient(a, b): within 2^-51.9 of
 a/b or 2^-1070, and a/b itself for b = 2^k: divided and multiplied it is exact; with an estimate r = (1 + d)/b, |d| < 2^-27.9, it is
 RN(a/b + d (a/b - q0)) with q0 = RN(a r), and the last part is below 2^-55.7 |a/b| + 2^-1102, less than a quarter of the last place. Beyond 2^996 both may give a NaN instead, which
@@ -50,6 +50,7 @@ from .values import neighbour
 
 TINY = Fraction(2) ** -1074
 UNDERFLOW = Fraction(2) ** -1070
+EXACT_FROM = Fraction(2) ** -968
 SPLIT = Fraction(2) ** 996  # from there on the parts of a number may overflow, and a word be a NaN
 QUOTIENT, ROUGH = Fraction(1, 2**51), Fraction(1, 2**26)
 TOP = -(2**63)
@@ -264,6 +265,8 @@ class Lane:
                 same = other.times is not None and p.times == factor.const * other.times
                 if same or other.const is not None and p.const == factor.const * other.const:
                     return zero
+        if rounds and None not in (a.const, b.const, p.const) and EXACT_FROM <= abs(exact.low) and not zero.unsure:
+            return number(exact.low - p.low, exact.low - p.low)
         if rounds:
             rest = exact.size * Fraction(1, 2**52) + UNDERFLOW
             return replace(number(-rest, rest), unsure=zero.unsure)
@@ -470,6 +473,8 @@ CONSTANTS: dict[str, Value] = {
     "pi/2": lambda: arb.pi() / 2,
     "-pi/2": lambda: -arb.pi() / 2,
     "pi": lambda: arb.pi(),
+    "1/2": lambda: arb(1) / 2,
+    "-1/2": lambda: arb(-1) / 2,
 }
 
 
@@ -506,6 +511,11 @@ EDGES = [
     Edge("asin", -ONE, -ONE, "-pi/2"),
     Edge("acos", ONE, ONE, "0"),
     Edge("acos", -ONE, -ONE, "pi"),
+    *(Edge("acospi", *ends, "1/2", both=True) for ends in ((ZERO, ZERO), (TINY, BELOW))),
+    Edge("asinpi", ONE, ONE, "1/2"),
+    Edge("asinpi", -ONE, -ONE, "-1/2"),
+    Edge("acospi", ONE, ONE, "0"),
+    Edge("acospi", -ONE, -ONE, "1"),
     Edge("acosh", ONE, ONE, "0"),
     Edge("ndtri", ONE / 2, ONE / 2, "0"),
     Edge("gelu_tanh_backward", ZERO, ZERO, "g/2"),
@@ -639,6 +649,7 @@ def hold_claim(edge: Edge) -> None:
         middle, half = arb(0), ball(edge.high)
     x = middle + arb(0, up(half))
     inverse = {"acos": x.acos, "asin": x.asin, "acosh": x.acosh, "ndtri": lambda: x - arb(0).erfc() / 2}
+    inverse |= {"acospi": lambda: x.acos() / arb.pi(), "asinpi": lambda: x.asin() / arb.pi()}
     f = inverse[edge.function]() if edge.function in inverse else value(edge.function, x)
     if edge.result == "g/2":
         distance, room = abs(f - arb(1) / 2), pow2(-200)

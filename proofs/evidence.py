@@ -82,6 +82,9 @@ log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved
 gives 1). Their share in the table is the error of its argument over the part of their bound that is not the logarithm's, or over 2^-88 of the
 result where there is no such part (`proofs/logs.py`).
 
+sinpi, cospi and tanpi take the nearest multiple of a half-turn, of a half of it or of a sixteenth from |x|, exactly, which is checked of their graphs;
+from the rest on they are analysed for every multiple that makes a difference, and zeros are evaluated (`proofs/halfturns.py`).
+
 erfinv and ndtri take a step from a first approximation y. One proof shows that y is within 2^-40 of the result, another bounds the step for every
 such y, so that the domain of the latter is one of y (`proofs/quantiles.py`).
 
@@ -91,7 +94,8 @@ they are formulas of what is reflected and of sin(pi r)/(pi r) and cos(pi r), wh
 and multiprecision. What both add to these bounds, the rests of their series and the rounding of their tables, is checked by `proofs/rests.py`; the units
 that steps of multiprecision count are derived in `lgamma_mp.h` and `digamma_mp.h`. Hard cases and samples are compared with MPFR.
 
-Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`). For cbrt and rsqrt one octave of 8 or 4
+Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`), those of exp2m1 and exp10m1 too
+(`proofs/scaled_bases.py`). For cbrt and rsqrt one octave of 8 or 4
 stands for all normal numbers, since every operation is checked to scale and not to underflow (`proofs/octaves.py`).
 
 Of two arguments (`proofs/two.py`): hypot and atan2 are homogeneous, so that a box is one of the ratio of their arguments. pow is a

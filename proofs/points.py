@@ -8,6 +8,7 @@ evaluated to 400 bits."""
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb, arb_series, ctx
@@ -225,6 +226,8 @@ def points(kernel: Kernel) -> list[Point]:
         intervals = [Interval(Fraction(1), Fraction(4), Fraction(0))]
     else:
         intervals = hook(kernel.kind, "domain")(kernel)
+    if kernel.kind == "half_turn":  # where numbers are not whole ones, of which nothing is seen
+        intervals = [replace(i, high=Fraction(2**20)) for i in intervals]
     boxes = [[(i.low, i.high)] if i.low < i.pole < i.high else prove.first_boxes(i) for i in intervals]
     near = [[box for box in part if max(abs(v) for v in box) >= Fraction(1, 2**12)] or part for part in boxes]
     for _ in range(POINTS):

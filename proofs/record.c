@@ -47,6 +47,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("y", rm_##name##_eval_large(vf64_input("x"))); \
     out("claim", vf64_set1(bound));                    \
   }
+#define RM_PROOF_HALF_TURN(name, test, bound, domain) RM_PROOF_EVAL(name, test, bound, domain)
 #define RM_PROOF_EVAL_2(name, test, bound)                   \
   if (!strcmp(argv[1], #name "_b64")) {                      \
     vf64 first = vf64_input("first");                        \
@@ -90,6 +91,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
   }
 
 #define RM_PROOF_DD_ONE_OCTAVE(name, domain) RM_PROOF_DD(name, domain)
+#define RM_PROOF_DD_HALF_TURN(name, domain) RM_PROOF_DD(name, domain)
 
 /* The same with exp by its bound; with a second argument of the program as DD, for comparison. */
 #define RM_PROOF_DD_COMPOSED_AS(kernel, name)        \
@@ -191,22 +193,28 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);   \
   }
 
+#define RM_PROOF_DD_SCALED_BASE(name, domain) RM_PROOF_DD_SCALED(name, domain)
+
 /* log by itself, the argument's second part being whatever the analysis chooses: far from 1, and near it, where the table
  * gives 1. */
-#define RM_PROOF_DD_LOG_SUM(name)                              \
-  if (!strcmp(argv[1], #name "_sum_dd")) {                     \
+#define RM_PROOF_DD_LOG_SUM_AS(kernel, name)                   \
+  if (!strcmp(argv[1], kernel)) {                              \
     vf64 x = vf64_input("x"), low = {rec("low")}, hi, lo, err; \
     rm_##name##_dd_of(x, low, &hi, &lo, &err);                 \
     out("hi", hi), out("lo", lo), out("err", err);             \
   }
-#define RM_PROOF_DD_LOG_NEAR(name)                                         \
-  if (!strcmp(argv[1], #name "_near_dd")) {                                \
+#define RM_PROOF_DD_LOG_SUM(name) RM_PROOF_DD_LOG_SUM_AS(#name "_sum_dd", name)
+#define RM_PROOF_DD_LOG_PARTS(name) RM_PROOF_DD_LOG_SUM_AS(#name "_parts_dd", name)
+#define RM_PROOF_DD_LOG_NEAR_AS(kernel)                                    \
+  if (!strcmp(argv[1], kernel)) {                                          \
     vf64 x = vf64_input("x"), low = {rec("low")}, hi, lo, err;             \
     int one = 0;                                                           \
     while (rm_log_c[one] != 1.0) one++;                                    \
     rm_log_sum_dd(vf64_set1(0.0), vi64_set1(one), x, low, &hi, &lo, &err); \
     out("hi", hi), out("lo", lo), out("err", err);                         \
   }
+#define RM_PROOF_DD_LOG_NEAR(name) RM_PROOF_DD_LOG_NEAR_AS(#name "_near_dd")
+#define RM_PROOF_DD_LOG_PARTS_NEAR(name) RM_PROOF_DD_LOG_NEAR_AS(#name "_parts_dd")
 #define RM_PROOF_DD_LOG_KNOWN(name, domain)          \
   if (!strcmp(argv[1], #name "_dd")) {               \
     vf64 hi, lo, err;                                \

@@ -1,4 +1,4 @@
-"""proofs/scaled.py and proofs/octaves.py: what they claim against direct evaluation of the whole kernels in f64, and changed constants, tables and
+"""proofs/scaled.py, scaled_bases.py and octaves.py: what they claim against direct evaluation of the whole kernels in f64, and changed constants, tables and
 ranges, which must fail."""
 
 import json
@@ -15,11 +15,11 @@ from proof_kernels import POINTS, kernel_of, numbers, pieces, ratio_of, replaced
 
 from proofs import graph, octaves, run, scaled  # noqa: E402
 
-LARGE = ("expm1_large_dd", "sinh_large_dd", "cosh_large_dd")
+LARGE = ("expm1_large_dd", "sinh_large_dd", "cosh_large_dd", "exp2m1_large_dd", "exp10m1_large_dd")
 POWERS = ("cbrt_dd", "rsqrt_dd")
 
 
-# Large arguments of expm1, sinh and cosh.
+# Large arguments of expm1, sinh and cosh, exp2m1 and exp10m1.
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -40,13 +40,15 @@ def test_a_wrong_power_or_bound_is_rejected(name):
     shifted = replaced(
         text, " ".join(scale), " ".join([*scale[:2], *((float.fromhex(v) * (1 + 2.0**-50)).hex() for v in scale[2:])])
     )
-    constant = "const 0x1p-74" if kernel_of(name).function == "expm1" else "const 0x1p-73"
-    bound = replaced(text, constant, "const 0x1p-100")
-    small = scaled.Scaled(piece.low / 64, piece.low / 128, piece.multiples, function=piece.function)
+    constant = "const 0x1p-74" if kernel_of(name).function.endswith("m1") else "const 0x1p-73"
+    bound = replaced(text, constant, "const 0x1p-120")
+    small, smaller = (
+        scaled.Scaled(piece.low / 2**k, piece.low / 2 ** (k + 1), piece.multiples, function=piece.function) for k in (6, 20)
+    )
     for fma in BUILDS.values():
         assert ratio_of(name, text, fma, small) <= 1
         assert ratio_of(name, shifted, fma, small) > 1
-        assert ratio_of(name, bound, fma, small) > 1
+        assert ratio_of(name, bound, fma, smaller) > 1
 
 
 def test_what_is_subtracted_counts():
