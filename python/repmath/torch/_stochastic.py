@@ -38,6 +38,14 @@ class _Lacks(Exception):
     """An operator, or its arguments, without this rounding."""
 
 
+def _products_added(*values: Any) -> Any:
+    """The sum of products of pairs."""
+    total = values[0] * values[1]
+    for a, b in zip(values[2::2], values[3::2], strict=True):
+        total = total + a * b
+    return total
+
+
 class _Place:
     """Mode, seed and stream of one call."""
 
@@ -90,7 +98,13 @@ class _Place:
 
     def combination(self, *terms: tuple[Any, Any], dtype: Any) -> Any:
         """The exact sum of products of pairs, elementwise, rounded once. Both of a pair are numbers that binary64 holds."""
-        columns = np.broadcast_arrays(*(np.asarray(v, np.float64) for pair in terms for v in pair))
+        values = [np.asarray(v, np.float64) for pair in terms for v in pair]
+        if np.dtype(dtype).itemsize < 8:
+            with np.errstate(all="ignore"):  # of infinities and NaN
+                plain = np.asarray(sum(a * b for a, b in zip(values[0::2], values[1::2], strict=True)))
+                nearest = np.asarray(plain.astype(dtype))
+            return _stochastic_rows.elementwise(self, nearest, _products_added, *values)
+        columns = np.broadcast_arrays(*values)
         left = np.stack([c.reshape(-1) for c in columns[0::2]], 1)[:, None, :]
         right = np.stack([c.reshape(-1) for c in columns[1::2]], 1)[:, :, None]
         return self.products(left, right, dtype).reshape(columns[0].shape)
