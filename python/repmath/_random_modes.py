@@ -274,17 +274,10 @@ def dot(x: ArrayLike, y: ArrayLike, mode: str, *, dtype: Any = None, seed: int =
 
 def up_down(array: np.ndarray, seed: int, stream: int) -> np.ndarray:
     """Numbers that were rounded to nearest, each moved by one step of its magnitude: the last step of the mode up_down."""
-    size, infinity = array.dtype.itemsize, np.asarray(np.inf, array.dtype)
-    unsigned = np.dtype(f"u{size}")
-    bits = np.array(array, order="C").view(unsigned)
-    limit = infinity.view(unsigned)
-    magnitude = bits & unsigned.type(~(1 << (8 * size - 1)) & (2 ** (8 * size) - 1))
-    up = (words(array.size, seed, stream) >> 31).astype(bool).reshape(array.shape)
-    rise = up & (magnitude + unsigned.type(1) < limit)
-    moves = (magnitude > 0) & (magnitude < limit)
-    one = unsigned.type(1)
-    made = np.where(moves & rise, bits + one, np.where(moves & ~up, bits - one, bits))
-    return made.astype(unsigned, copy=False).view(array.dtype)
+    made = np.array(array, order="C")
+    if made.size:
+        _core.random_steps(NAMES[made.dtype], made.reshape(-1), ("up_down", seed, stream, 0))
+    return made
 
 
 def words(n: int, seed: int = 0, stream: int = 0) -> np.ndarray:

@@ -99,3 +99,34 @@ rm_status rm_random_balls(int format, int64_t n, const double *middle, const dou
   rm_env_leave(env, rm_in_parts(n, GRAIN, part, &p));
   return RM_OK;
 }
+
+typedef struct {
+  int format;
+  char *x;
+  const rm_random_rounding *r;
+} steps;
+
+static uint32_t step_part(const void *context, int64_t begin, int64_t end) {
+  const steps *p = context;
+  const int size = rm_size_of(p->format);
+  rm_rounding_words words = rm_rounding_words_of(p->r);
+  for (int64_t i = begin; i < end; i++) {
+    char *x = p->x + i * size;
+    const uint32_t word = rm_rounding_word(&words, p->r->first + i);
+    rm_write_bits(x, rm_round_up_down(rm_read_bits(x, p->format), p->format, word), p->format);
+  }
+  return 0;
+}
+
+rm_status rm_random_steps(int format, int64_t n, void *x, const rm_random_rounding *r) {
+  if (format < RM_FORMAT_F16 || format > RM_FORMAT_F64) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
+  const rm_status status = rm_rounding_check(r, n, 4);
+  if (status) return status;
+  if (r->mode != RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, 4);
+  if (n == 0) return RM_OK;
+  if (!x) return RM_STATUS(RM_ERR_NULL, 3);
+  const steps p = {format, x, r};
+  rm_in_parts(n, GRAIN, step_part, &p);
+  return RM_OK;
+}

@@ -73,6 +73,18 @@ def random_balls(format, middle, radius, out, undecided, place):
     _raise(status)
 
 
+def random_steps(format, x, place):
+    """Moves contiguous numbers by one step each, up or down."""
+    cdef rm_random_rounding r = _random_rounding(place)
+    cdef int f = _FORMATS[format][0]
+    cdef long long n = x.size
+    cdef View v = _view(x)
+    cdef rm_status status
+    with nogil:
+        status = rm_random_steps(f, n, <void *>v.base, &r)
+    _raise(status)
+
+
 def rounding_words(seed, stream, first, out):
     """The words of elements first, first + 1, ... of a stream, into a contiguous array of uint32."""
     cdef unsigned long long s = seed, t = stream
