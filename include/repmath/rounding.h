@@ -59,8 +59,8 @@ RM_API rm_status rm_random_matmul(int format, int out_format, int64_t m, int64_t
 RM_API rm_status rm_random_balls(int format, int64_t n, const double *middle, const double *radius, void *out,
                                  uint8_t *undecided, const rm_random_rounding *r);
 
-/* The last step of RM_ROUND_UP_DOWN: each of n contiguous numbers, which were rounded to nearest, becomes its neighbour of larger
- * or smaller magnitude; zeros, infinities, NaN and the largest number upwards stay. */
+/* The last step of RM_ROUND_UP_DOWN: each of n contiguous numbers, which were rounded to nearest, becomes its neighbour of
+ * larger or smaller magnitude; zeros, infinities, NaN and the largest number upwards stay. */
 RM_API rm_status rm_random_steps(int format, int64_t n, void *x, const rm_random_rounding *r);
 
 /* The words of elements first, first + 1, ... of a stream. */
