@@ -319,6 +319,13 @@ def test_localize_finds_a_planted_layer(mode):
         assert not far(network(x))
 
 
+def test_the_example_of_make_study():
+    from repmath.study import example
+
+    found = study.localize(example.step, example.broken)
+    assert found.places == ["2 (forward)"] and found.finished
+
+
 def test_localize_says_what_it_cannot_do():
     network, x = unstable(), torch.ones(2, 6)
     with pytest.raises(ValueError, match="nothing to localize"):
