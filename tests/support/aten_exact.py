@@ -7,6 +7,7 @@ where they are 0 or 1, the numbers of another argument, or 1/n. Where PyTorch's 
 be so too. Signs of zeros are not looked at here.
 """
 
+import functools
 import itertools
 import math
 import random
@@ -228,6 +229,28 @@ def _polygamma(call):
     if n == 0:
         return [{i: by_mpfr("digamma", float(v), dtype=out.dtype) for i, v in rows}]
     return [{i: derivative(n, exact(v)) if math.isfinite(v) else None for i, v in rows}]
+
+
+# --- Bessel functions: of I the mean of exp(x cos(t)) cos(order t) over a circle, whose points are enough for 2**-400
+
+
+@functools.cache
+def circle(points):
+    with gmpy2.context(precision=500):
+        return [gmpy2.cos(2 * gmpy2.const_pi() * k / points) for k in range(points)]
+
+
+def modified(order, x, scaled):
+    points = 128 + 8 * math.ceil(abs(x))
+    with gmpy2.context(precision=500):
+        terms = [gmpy2.exp(mpfr(x) * c - (abs(mpfr(x)) if scaled else 0)) * (c if order else 1) for c in circle(points)]
+        return mpq(gmpy2.fsum(terms) / points)
+
+
+for _order in (0, 1):
+    each(f"i{_order}", lambda x, n=_order: mpq(modified(n, x, False)), "self")
+    each(f"i{_order}e", lambda x, n=_order: mpq(modified(n, x, True)), "self")
+    function_of(f"j{_order}", "self")
 
 
 # --- orthogonal polynomials, by their coefficients

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from . import (  # noqa: F401
+    bessel,
     complex_numbers,
     compositions,
     copy_gradients,
