@@ -33,7 +33,7 @@ from typing import Any
 
 from flint import arb
 
-from . import angles, octaves, pairs, prove, quantiles, scaled, sums, two
+from . import angles, halfturns, octaves, pairs, prove, quantiles, scaled, sums, two
 from .graph import HERE, Graph, Kernel, bits_of, digest, double_of, evaluate, kernels, parse, recorded
 from .kinds import KINDS, hook
 from .loose import Place, fixed, loose, read, sensitivities
@@ -55,7 +55,17 @@ FATES = ("rejected", "refused", "together", "alone", "open")
 COMPARISONS = ("lt", "le", "eq", "ne", "min", "max", "unord")
 SHIFTS = ("sll", "srl", "sra")
 OCTAVES = ("dd_octaves", "dd_pow_log", "dd_pow_range")  # their pieces are of the octave that begins at prove.OCTAVE
-STEPPED = ("dd_steps", "dd_steps_exact", "dd_steps_low", "dd_pow_exp", "dd_scaled", "dd_turns", "dd_turns_far")
+STEPPED = (
+    "dd_steps",
+    "dd_steps_exact",
+    "dd_steps_low",
+    "dd_pow_exp",
+    "dd_scaled",
+    "dd_scaled_base",
+    "dd_turns",
+    "dd_turns_far",
+)
+SCALED = ("scaled", "scaled_bases")  # modules
 Mutant = tuple[Place, str]  # a place of the text, and what stands there instead
 
 
@@ -163,8 +173,8 @@ def read_as_written(kernel: Kernel, graph: Graph) -> set[int]:
         return everything - analysed_part(kernel, graph)
     if module == "log_ranges" or kernel.kind == "dd_log_known":  # the shape of what comes before the logarithm
         return everything
-    if module == "scaled":  # 1 stands for 2^-n
-        return {k for k, (op, args) in enumerate(graph.nodes) if op == "const" and float.fromhex(args[0]) == 1}
+    if module in SCALED:  # -1 stands for -2^-n
+        return {k for k, (op, args) in enumerate(graph.nodes) if op == "const" and abs(float.fromhex(args[0])) == 1}
     return found
 
 
@@ -227,11 +237,14 @@ def premises(kernel: Kernel, text: str, mutant: Mutant) -> bool:
     """Whether what the kind's pieces are based on holds of the changed graph too.
 
     Multiples: the constant by which the kernel finds the nearest one may be off by a unit of one of its factors. One octave for all: the lemma is
-    checked of the changed graph (octaves.py)."""
+    checked of the changed graph (octaves.py). Half-turns: where the result is 0 it is so with the change (halfturns.py)."""
     (at, _), _ = mutant
     try:
         if kernel.kind in STEPPED and at in before_magic(text):
             return nearest_multiples(kernel)
+        if KINDS[kernel.kind].module == "halfturns":
+            with replaced(halfturns, recorded=lambda name: changed_to(text, *mutant)):
+                halfturns.zeros(kernel)
         if kernel.kind == "dd_one_octave":
             octaves_of_changed(kernel, text, changed_to(text, *mutant))
     except (AssertionError, ArithmeticError, ValueError):
@@ -489,7 +502,7 @@ class Trial:
         for mutant in self.left():
             place, other = mutant
             if self.means_more(place):
-                self.fate[mutant] = "open"
+                self.fate[mutant] = "rejected" if rejects(self.text, mutant, self.where) else "open"
                 continue
             if not premises(self.kernel, self.text, mutant):
                 self.fate[mutant] = "refused"
@@ -539,14 +552,14 @@ class Trial:
 
 
 def means_more(kernel: Kernel, words: list[str]) -> bool:
-    """Whether a number has a meaning beside its value, so that the analysis does not follow the mutant: 1 stands for 2^-n (scaled.py), and
+    """Whether a number has a meaning beside its value, so that the analysis does not follow the mutant: -1 stands for -2^-n (scaled.py), and
     with the magic number of a reduction by pi the multiple, which is no output, would be another one."""
     if words[0] != "const":
         return False
     value = float.fromhex(words[1])
     if kernel.kind.startswith("dd_turns"):
         return is_magic(value)
-    return kernel.function == "expm1" and kernel.kind == "dd_scaled" and value == 1
+    return value == -1 and KINDS[kernel.kind].module in SCALED and kernel.function not in ("sinh", "cosh")
 
 
 def of_size_only(graph: Graph, at: int) -> bool:

@@ -2,6 +2,7 @@
 
 import pathlib
 import random
+import re
 import sys
 
 import pytest
@@ -189,3 +190,26 @@ def test_half_of_a_bound_that_was_left_open(name, monkeypatch):
     monkeypatch.setattr(mutants, "results", lambda: {name: {**held, "halved": "open"}})
     assert mutants.tried_again(name, 60)["halved"] == held["halved"]
     assert mutants.tried_halved(name, 0) == "open"
+
+
+@pytest.mark.parametrize("name", ["expm1_large_dd", "exp2m1_large_dd", "exp10m1_large_dd"])
+def test_what_stands_for_a_power_is_not_loose(name):
+    """-1, over 2^n, is known within an error that is the same wherever it is used: its mutants are not part of that, and numbers reject them."""
+    kernel, text = KERNELS[name], graph.recorded(name)
+    parsed = graph.parse(text, True)
+    (at,) = [k for k, line in enumerate(text.splitlines()) if line == "const -0x1p+0"]
+    assert at in mutants.read_as_written(kernel, parsed) and mutants.means_more(kernel, ["const", "-0x1p+0"])
+    where = [p for p in points.points(kernel) if p.inputs["x"] < 1.1 * kernel.domain[0].low and points.evaluates(p, parsed)]
+    assert all(mutants.rejected_at(text, (at, 1), where))
+
+
+def test_zeros_of_half_turns_are_those_of_the_changed_graph():
+    """The sine of whole half-turns, a table's 0, is not among the mutants; another number there gives no zero. Those among them do."""
+    kernel, text = KERNELS["sinpi_dd"], graph.recorded("sinpi_dd")
+    lines = text.splitlines()
+    zeros = [(at, line.split().index("0x0p+0")) for at, line in enumerate(lines) if re.match("lookup.* 0x0p", line)]
+    assert [mutants.premises(kernel, text, (place, "0x1p-60")) for place in zeros].count(False) == 2
+    places = [(at, k) for at, k, words in mutants.numbers(text) if words[0] == "lookup"][::40]
+    assert all(
+        mutants.premises(kernel, text, (place, mutants.others(lines[place[0]].split(), place[1])[1])) for place in places
+    )
