@@ -9,17 +9,15 @@
 
 enum { RM_CELLS_BLOCK = 512, RM_CELLS_AHEAD = 24 }; /* terms converted at a time; how far ahead cells are prefetched */
 
-/* A cell: the sum, the bound of its error, and for binary64 the sum of errors. */
-RM_FN int rm_cell_is_empty(double bound) { return rm_bits64(bound) == UINT64_C(1) << 63; } /* -0 */
-
+/* A cell: the sum, the bound of its error, and for binary64 the sum of errors. One without terms has the bound -0. */
 RM_FN void rm_cell_add(double *cell, double x, const int fmt) {
   double e, d;
   cell[0] = rm_two_sum(cell[0], x, &e);
   if (fmt == RM_F64) {
-    cell[2] = rm_two_sum(cell[2], e, &d);
-    cell[1] += __builtin_fabs(d);
+    cell[2 * RM_CELL_GROUP] = rm_two_sum(cell[2 * RM_CELL_GROUP], e, &d);
+    cell[RM_CELL_GROUP] += __builtin_fabs(d);
   } else {
-    cell[1] += __builtin_fabs(e);
+    cell[RM_CELL_GROUP] += __builtin_fabs(e);
   }
 }
 
@@ -37,16 +35,12 @@ RM_FN void rm_cells_convert(const rm_scatter_problem *p, int64_t i, int count, c
  * undecided, and in *used those that have terms. */
 RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, int64_t r, int count, const int fmt,
                               unsigned char *out, uint32_t *used) {
-  const int words = RM_CELL_WORDS(fmt);
-  double s[RM_LANES], e[RM_LANES], l[RM_LANES];
+  const double *cell = cells + rm_cell_place(r, RM_CELL_WORDS(fmt));
+  const vf64 bound = vf64_load(cell + RM_CELL_GROUP);
   *used = 0;
-  for (int i = 0; i < RM_LANES; i++) {
-    const double *cell = cells + (r + (i < count ? i : 0)) * words;
-    s[i] = cell[0], e[i] = cell[1], l[i] = fmt == RM_F64 ? cell[2] : 0.0;
-    *used |= (uint32_t)(i < count && !rm_cell_is_empty(e[i])) << i;
-  }
-  rm_vpair h = {vf64_load(s), vf64_load(l)};
-  vf64 err = vf64_abs(vf64_load(e));
+  for (int i = 0; i < count; i++) *used |= (uint32_t)(rm_bits64(cell[RM_CELL_GROUP + i]) >> 63 ^ 1) << i;
+  rm_vpair h = {vf64_load(cell), fmt == RM_F64 ? vf64_load(cell + 2 * RM_CELL_GROUP) : vf64_set1(0.0)};
+  vf64 err = vf64_abs(bound);
   if (p->add) {
     const char *at = p->out.base + r * p->out.row;
     const int whole = count == RM_LANES && p->out.row == rm_size_of(fmt);
@@ -61,16 +55,18 @@ RM_FN uint32_t rm_cells_round(const rm_scatter_problem *p, const double *cells, 
     }
   }
   if (fmt == RM_F64) h = rm_vpair_two_sum(h.hi, h.lo);
-  return rm_round_columns(h.hi, h.lo, vf64_mul(err, vf64_set1(RM_RUNNING_BOUND)), fmt, out);
+  return rm_round_sums(h.hi, h.lo, vf64_mul(err, vf64_set1(RM_RUNNING_BOUND)), fmt, out);
 }
 
 /* Elements that are undecided are not written, and get the bound RM_CELL_UNDECIDED. Returns how many there are. */
 RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const int fmt, rm_tiers *tiers) {
   const int words = RM_CELL_WORDS(fmt), size = rm_size_of(fmt);
-  for (int64_t r = 0; r < p->rows; r++) {
-    cells[r * words] = 0.0, cells[r * words + 1] = -0.0;
-    if (fmt == RM_F64) cells[r * words + 2] = 0.0;
-  }
+  double *cell = cells;
+  for (int64_t r = 0; r < p->rows; r += RM_CELL_GROUP, cell += RM_CELL_GROUP * words)
+    for (int k = 0; k < RM_CELL_GROUP; k++) {
+      cell[k] = 0.0, cell[RM_CELL_GROUP + k] = -0.0;
+      if (fmt == RM_F64) cell[2 * RM_CELL_GROUP + k] = 0.0;
+    }
   double x[RM_CELLS_BLOCK + RM_CHAINS * RM_LANES]; /* gathering pads */
   for (int64_t i = 0; i < p->n; i += RM_CELLS_BLOCK) {
     const int count = p->n - i < RM_CELLS_BLOCK ? (int)(p->n - i) : RM_CELLS_BLOCK;
@@ -78,8 +74,9 @@ RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const 
     int64_t rows[RM_CELLS_BLOCK]; /* known ahead, so that the cells can be on their way */
     for (int k = 0; k < count; k++) __builtin_memcpy(rows + k, p->index + (i + k) * p->stride_index, sizeof *rows);
     for (int k = 0; k < count; k++) {
-      __builtin_prefetch(cells + rows[k + RM_CELLS_AHEAD < count ? k + RM_CELLS_AHEAD : count - 1] * words, 1);
-      rm_cell_add(cells + rows[k] * words, x[k], fmt);
+      const double *later = cells + rm_cell_place(rows[k + RM_CELLS_AHEAD < count ? k + RM_CELLS_AHEAD : count - 1], words);
+      for (int w = 0; w < words; w++) __builtin_prefetch(later + w * RM_CELL_GROUP, 1);
+      rm_cell_add(cells + rm_cell_place(rows[k], words), x[k], fmt);
     }
   }
   int64_t all_undecided = 0;
@@ -100,7 +97,7 @@ RM_FN int64_t rm_cells_format(const rm_scatter_problem *p, double *cells, const 
       }
     tiers->fast += __builtin_popcount(used & ~undecided);
     for (int i = 0; undecided >> i; i++)
-      if (undecided >> i & 1) cells[(r + i) * words + 1] = RM_CELL_UNDECIDED, all_undecided++;
+      if (undecided >> i & 1) cells[rm_cell_place(r + i, words) + RM_CELL_GROUP] = RM_CELL_UNDECIDED, all_undecided++;
   }
   return all_undecided;
 }

@@ -135,6 +135,26 @@ RM_STATIC void rm_prefix_restart(rm_prefix *r, const rm_sum_problem *p, int64_t 
   *r = (rm_prefix){h, l, l == 0.0 ? 0.0 : 0x1p-53 * __builtin_fabs(l) + 0x1p-1074};
 }
 
+/* The sums up to each of the terms from i to end, where the first or one before it is not finite: finite terms change
+ * nothing, and neither does one that was met before. t has what is not finite before i. */
+RM_STATIC void rm_prefix_rest(const rm_sum_problem *p, int64_t i, int64_t end, const int fmt, char *out, ptrdiff_t stride,
+                              rm_prefix_exact *t) {
+  const uint64_t infinity = rm_infinity_bits(p->fmt);
+  const char *at = p->x.base + i * p->x.stride;
+  uint64_t met = 0, bits = rm_superacc_round_classes(t->acc.classes, fmt, &t->flags);
+  for (; i < end; i++, at += p->x.stride, out += stride) {
+    const uint64_t x = rm_read_bits(at, p->fmt);
+    if (RM_UNLIKELY((x & infinity) == infinity && x != met)) {
+      met = x;
+      t->fed = i;
+      rm_prefix_feed(t, p, i + 1);
+      bits = rm_superacc_round_classes(t->acc.classes, fmt, &t->flags);
+    }
+    rm_write_bits(out, bits, fmt);
+  }
+  t->fed = end;
+}
+
 /* The sums up to each of the terms from begin to end, to out on. t holds the terms before them. */
 RM_FN void rm_prefix_sums(const rm_sum_problem *p, int64_t begin, int64_t end, const int fmt, char *out, ptrdiff_t stride,
                           rm_prefix_exact *t) {
@@ -143,8 +163,8 @@ RM_FN void rm_prefix_sums(const rm_sum_problem *p, int64_t begin, int64_t end, c
     r.h = rm_from_bits64(UINT64_C(0x7ff8000000000000)); /* undecided, where there is no restart */
     rm_prefix_restart(&r, p, begin, t);
   }
-  for (int64_t i = begin; i < end; i += RM_PREFIX_BLOCK) {
-    const int count = end - i < RM_PREFIX_BLOCK ? (int)(end - i) : RM_PREFIX_BLOCK;
+  for (int64_t i = begin; i < end;) {
+    int count = end - i < RM_PREFIX_BLOCK ? (int)(end - i) : RM_PREFIX_BLOCK;
     double v[RM_PREFIX_BLOCK], h[RM_PREFIX_BLOCK], l[RM_PREFIX_BLOCK];
     switch (p->fmt) {
       case RM_F16: rm_prefix_load(v, p, i, count, RM_F16); break;
@@ -152,12 +172,27 @@ RM_FN void rm_prefix_sums(const rm_sum_problem *p, int64_t begin, int64_t end, c
       case RM_F32: rm_prefix_load(v, p, i, count, RM_F32); break;
       default: rm_prefix_load(v, p, i, count, RM_F64);
     }
+    if (RM_UNLIKELY(!rm_is_finite(v[0]) || t->acc.classes)) {
+      rm_prefix_rest(p, i, end, fmt, out, stride, t);
+      return;
+    }
+    const rm_prefix before = r;
     rm_prefix_advance(&r, v, count, h, l);
+    if (RM_UNLIKELY(
+            !(r.h + r.l - (r.h + r.l) == 0.0))) { /* what comes before a term that is not finite is a block of its own */
+      int finite = 0;
+      while (finite < count && rm_is_finite(v[finite])) finite++;
+      if (finite < count) {
+        count = finite, r = before;
+        rm_prefix_advance(&r, v, count, h, l);
+      }
+    }
     uint64_t bits[RM_PREFIX_BLOCK];
     if (RM_UNLIKELY(!rm_prefix_decide_block(h, l, r.b, count, fmt, bits)))
       for (int k = 0; k < count; k++)
         if (!rm_prefix_decide(h[k], l[k], r.b, fmt, bits + k)) bits[k] = rm_prefix_exactly(h[k], l[k], r.b, p, i + k, fmt, t);
     for (int k = 0; k < count; k++, out += stride) rm_write_bits(out, bits[k], fmt);
-    if (RM_UNLIKELY(!(r.h + r.l - (r.h + r.l) == 0.0))) rm_prefix_restart(&r, p, i + count, t);
+    i += count;
+    if (RM_UNLIKELY(!(r.h + r.l - (r.h + r.l) == 0.0))) rm_prefix_restart(&r, p, i, t);
   }
 }

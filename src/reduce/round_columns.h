@@ -1,7 +1,7 @@
 /* Rounds approximate numbers, RM_LANES at a time, and tells which of them are undecided. It is also device code. */
 #pragma once
 
-#include "../../crlibm/simd/simd.h"
+#include "../../crlibm/simd/machine.h"
 
 /* RN of binary64 numbers. p is aligned as one of them: a device needs that. */
 RM_FN void rm_store_columns(void *p, vf64 v, const int fmt) {
@@ -56,4 +56,18 @@ RM_FN uint32_t rm_round_columns(vf64 c, vf64 r, vf64 err, const int fmt, unsigne
   unsigned char other[8 * RM_LANES] __attribute__((aligned(8)));
   rm_store_columns(other, high, fmt);
   return infinite | rm_columns_differ(out, other, rm_size_of(fmt));
+}
+
+/* The same for c that adding terms one after the other gave. Terms of formats below binary64 are below 2^128, so that up to
+ * 2^40 of them overflow nowhere: an infinite c is the sum of terms of which some are this infinity, and none is the other one
+ * or NaN. It raises no exception. Such lanes are decided by the exact branch, whatever the errors of additions beside
+ * infinities are. */
+RM_FN uint32_t rm_round_sums(vf64 c, vf64 r, vf64 err, const int fmt, unsigned char *out) {
+  const uint32_t undecided = rm_round_columns(c, r, err, fmt, out);
+  if (RM_LIKELY(!undecided) || fmt == RM_F64) return undecided;
+  const vm64 infinite = vf64_is_infinite(c);
+  if (vm64_none(infinite)) return undecided;
+  const vf64 zero = vf64_set1(0.0);
+  return rm_round_columns(c, vf64_select(infinite, zero, r), vf64_select(infinite, zero, err), fmt, out) &
+         ~vm64_bits(infinite);
 }

@@ -53,7 +53,7 @@ static void sort_by_counting(const problem *p, int64_t *work, ordered *o) {
 
 /* Whether contribution i belongs to an element that its cell leaves undecided. */
 static int is_undecided(const problem *p, const double *cells, int64_t i) {
-  return cells[rm_scatter_index(p, i) * RM_CELL_WORDS(p->format) + 1] == RM_CELL_UNDECIDED;
+  return cells[rm_cell_place(rm_scatter_index(p, i), RM_CELL_WORDS(p->format)) + RM_CELL_GROUP] == RM_CELL_UNDECIDED;
 }
 
 /* Radix sort, for few contributions to many rows. work: 3 n + 1 integers. cells: only the contributions to undecided ones, n
@@ -183,6 +183,9 @@ static uint32_t do_all(const problem *p, const ordered *o) {
 /* Whether work that grows with the rows is less than what grows with the contributions. */
 static int few_rows(const problem *p) { return p->rows / 4 <= p->n; }
 
+/* The same with cells, of which one takes a fraction of the time of sorting a contribution. */
+static int few_cells(const problem *p) { return p->rows / 16 <= p->n; }
+
 static rm_status by_sorting(const problem *p, uint32_t *flags) {
   const size_t n = (size_t)p->n;
   ordered o = {NULL, NULL, 0, 0};
@@ -198,9 +201,11 @@ static rm_status by_sorting(const problem *p, uint32_t *flags) {
 /* Cells for all, then sorted terms for the elements that are undecided. Memory for both is asked for before anything is
  * written; of that for sorting little is ever touched. */
 static rm_status by_cells(const problem *p, uint32_t *flags) {
-  const size_t cells_size = (size_t)p->rows * RM_CELL_WORDS(p->format) * sizeof(double);
-  double *cells = malloc(cells_size + (3 * (size_t)p->n + 1) * sizeof(int64_t));
-  if (!cells) return by_sorting(p, flags);
+  const size_t groups = ((size_t)p->rows + RM_CELL_GROUP - 1) / RM_CELL_GROUP, line = 64;
+  const size_t cells_size = groups * RM_CELL_GROUP * RM_CELL_WORDS(p->format) * sizeof(double);
+  char *memory = malloc(line + cells_size + (3 * (size_t)p->n + 1) * sizeof(int64_t));
+  if (!memory) return by_sorting(p, flags);
+  double *cells = (double *)(void *)(memory + (line - (uintptr_t)memory % line)); /* a group's numbers share a cache line */
   rm_tiers tiers = {0, 0, 0};
   if (rm_reduce_kernels()->scatter_cells[p->format](p, cells, &tiers)) {
     problem rest = *p;
@@ -212,7 +217,7 @@ static rm_status by_cells(const problem *p, uint32_t *flags) {
     *flags |= do_all(&rest, &o);
   }
   rm_stats_add(tiers.fast, 0, 0);
-  free(cells);
+  free(memory);
   return RM_OK;
 }
 
@@ -230,7 +235,7 @@ static rm_status run(const problem *p) {
   }
   const rm_env env = rm_env_enter();
   uint32_t flags = 0;
-  const rm_status done = p->cols == 1 && few_rows(p) ? by_cells(p, &flags) : by_sorting(p, &flags);
+  const rm_status done = p->cols == 1 && few_cells(p) ? by_cells(p, &flags) : by_sorting(p, &flags);
   rm_env_leave(env, flags);
   return done;
 }

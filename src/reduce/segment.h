@@ -14,7 +14,7 @@
  * lo: sum |d| <= E (1 + 2^-10) for T < 2^40. E = 0 proves hi + lo exact: ties, zeros, integers and quantised data are
  * decided here.
  *
- * What these leave undecided, and what is not finite, goes to the superaccumulator. */
+ * What these leave undecided, and NaN, goes to the superaccumulator; and infinities of binary64. */
 #pragma once
 
 #include "../../crlibm/simd/machine.h"
@@ -135,7 +135,7 @@ RM_FN void rm_columns_compensated(const rm_columns *g, const int fmt, const int 
   RM_UNROLL
   for (int v = 0; v < nv; v++) {
     const rm_vpair sum = rm_vpair_two_sum(hi[v], lo[v]);
-    c[v] = sum.hi, r[v] = sum.lo;
+    c[v] = vf64_select(vf64_is_infinite(hi[v]), hi[v], sum.hi), r[v] = sum.lo; /* errors beside infinities are NaN */
     err[v] = vf64_mul(e[v], vf64_set1(RM_RUNNING_BOUND));
   }
 }
@@ -156,7 +156,7 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
   RM_UNROLL
   for (int v = 0; v < nv; v++) {
     unsigned char *result = out + v * size * RM_LANES;
-    uint32_t undecided = rm_round_columns(c[v], r[v], err[v], fmt, result) & used;
+    uint32_t undecided = rm_round_sums(c[v], r[v], err[v], fmt, result) & used;
     *(p->again ? &tiers->double_double : &tiers->fast) += count - __builtin_popcount(undecided);
     if (RM_LIKELY(!undecided)) continue;
     if (!last) { /* the lanes that are decided already get the same bits again */
@@ -165,7 +165,7 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
       if (one.old) one.old += v * RM_LANES * p->out.col;
       vf64 c1, r1, err1;
       rm_columns_compensated(&one, fmt, 1, whole, &c1, &r1, &err1);
-      const uint32_t still = undecided & rm_round_columns(c1, r1, err1, fmt, result);
+      const uint32_t still = undecided & rm_round_sums(c1, r1, err1, fmt, result);
       tiers->double_double += __builtin_popcount(undecided & ~still);
       undecided = still;
     }

@@ -10,7 +10,7 @@ import numpy as np
 import oracle
 import pytest
 import reduction_data as data
-from exact_oracle import bits, rounded
+from exact_oracle import CANONICAL_NAN, bits, rounded
 from numpy_dtypes import DTYPES
 from reductions_library import ENUM, I64, NULL, OK, SIZE, Reductions, pointer, status
 from statistics_library import FORMATS, cumsum, dtype_of
@@ -82,6 +82,44 @@ def test_special_values(lib):
         assert got([-0.0, -0.0, 1, -1]) == [0, 0, number(1), 0]
         assert got([1, -inf, 5, inf, 1]) == [number(1), number(-inf), number(-inf), canonical, canonical]
         assert got([inf] + [1] * 200) == [number(inf)] * 201
+
+
+def with_infinities(x, fmt):
+    """Exact sums up to the first term that is not finite, then what IEEE 754 makes of those that are not."""
+    first = int(np.argmin(np.isfinite(x))) if not np.isfinite(x).all() else len(x)
+    with np.errstate(all="ignore"):
+        rest = np.cumsum(np.where(np.isfinite(x), 0.0, x.astype(np.float64)))[first:]
+    codes = [CANONICAL_NAN[fmt] if np.isnan(v) else int(bits(np.array(v, dtype_of(fmt)))) for v in rest]
+    return (expected(x[:first], fmt) if first else []) + codes
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_after_terms_that_are_not_finite(lib, rng, fmt):
+    """Wherever the first one is, and whatever comes behind it: the other infinity, NaN, all of a mask's."""
+    inf, nan = np.inf, np.nan
+    for first in (0, 1, 62, 63, 64, 65, 130, 199):
+        for later in ([], [(first + 1, inf)], [(180, inf)], [(180, nan)], [(first + 70, -inf), (first + 71, inf)]):
+            x = rng.standard_normal(200).astype(dtype_of(fmt))
+            for place, value in [(first, -inf), *later]:
+                x[min(place, 199)] = value
+            assert cumsum(lib, fmt, x, fmt) == with_infinities(x, fmt)
+        x[first:] = -inf
+        lib.stats()
+        assert cumsum(lib, fmt, x, fmt) == with_infinities(x, fmt)
+        assert fmt == "f64" or lib.stats()[2] == 0  # below binary64 nothing of a mask comes to the accumulator
+
+
+def test_flags_after_terms_that_are_not_finite(lib):
+    libm, inf, nan = ctypes.CDLL(None), np.inf, np.nan
+    signalling = np.array(0x7F800001, np.uint32).view(np.float32)
+    for terms, want in (([-inf, 1, -inf], 0), ([-inf, 1, inf], 1), ([nan, 1, -inf, inf], 0), ([inf, 2, signalling], 1)):
+        for gap in (0, 100):
+            x = np.concatenate([[term] + [1.0] * gap for term in terms]).astype(np.float32)
+            for i in range(len(terms)):
+                bits(x)[i * (gap + 1)] = bits(np.float32(terms[i])) if terms[i] is not signalling else bits(signalling)
+            libm.feclearexcept(61)
+            cumsum(lib, "f32", x, "f32")
+            assert libm.fetestexcept(1) == want, terms
 
 
 @pytest.mark.parametrize("fmt", ["f32", "f64"])

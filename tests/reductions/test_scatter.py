@@ -282,6 +282,30 @@ def test_every_tier_is_taken(lib, rng, cols):
 
 @FMT
 @COLUMNS
+def test_masks_need_no_accumulator(lib, rng, fmt, cols):
+    """Sums of -inf and finite numbers, which are -inf, are known from the additions alone below binary64; NaN are not."""
+    src = hard(rng, "gaussian", fmt, 400, cols)
+    index = np.sort(rng.integers(0, 40, 400))
+    src[::3] = -np.inf
+    for function in FUNCTIONS:
+        out = hard(rng, "gaussian", fmt, 40, cols)
+        want = expected(function, fmt, out, index, src)
+        lib.stats()
+        assert call(lib, function, fmt, out, index, src) == OK
+        assert np.array_equal(bits(out), want) and (fmt == "f64" or lib.stats()[2] == 0)
+
+
+@FMT
+def test_groups_of_cells(lib, rng, fmt):
+    """Every number of elements about a group of cells and the vectors of it."""
+    for rows in (*range(1, 20), 31, 33):
+        n = 2 * rows
+        check(lib, fmt, hard(rng, "gaussian", fmt, rows, 1), rng.integers(0, rows, n), hard(rng, "gaussian", fmt, n, 1))
+        check(lib, fmt, hard(rng, "gaussian", fmt, rows, 1), rng.integers(0, rows, 1), hard(rng, "gaussian", fmt, 1, 1))
+
+
+@FMT
+@COLUMNS
 def test_flags(lib, fmt, cols):
     t, libm = kind(fmt), ctypes.CDLL(None)
     inf, nan, big = np.inf, np.nan, float(np.array((FORMATS[fmt][4] << FORMATS[fmt][2]) - 1, FORMATS[fmt][1]).view(t))

@@ -201,6 +201,17 @@ def test_distances():
     assert torch.isfinite(torch.cdist(x, y)).all()
 
 
+def test_distances_between_infinities():
+    """By products: an infinity beside the same one differs by NaN, beside anything else by an infinity."""
+    x, y = numbers(40, 5, dtype=torch.float32), numbers(30, 5, seed=2, dtype=torch.float32)
+    for k, v in enumerate((math.inf, -math.inf, math.nan)):
+        x[k::7, k], y[k::5, k], y[k::6, 4 - k], x[5 + k, :2] = v, v, v, math.inf
+    with np.errstate(all="ignore"):
+        want = rm.norm(x.numpy().astype(F8)[:, None] - y.numpy().astype(F8), axis=2, dtype=F4)
+    assert np.isnan(want).any() and np.isinf(want).any() and np.isfinite(want).any()
+    assert same_bits(distances._euclidean(x, y), want)
+
+
 def near_rows(dtype, seed):
     """Rows of which some are equal, some differ in the last places, and some hold what is large, tiny or not finite."""
     x = numbers(3, 40, 6, seed=seed, dtype=dtype)

@@ -67,6 +67,53 @@ def calls(dtype, seed):
     yield False, aten.index_put.default, (x, [x[:, 0, 0] > 0], z[0, 0, 0], True), {}
 
 
+def tables(dtype):
+    """Gradients of tables of embeddings, and whether a prepared call takes them."""
+    gradient = aten.embedding_dense_backward.default
+    for shape, rows, width in (((7,), 5, 6), ((2, 3), 9, 1), ((), 3, 4), ((40,), 3, 40), ((1, 1, 2), 1, 5)):
+        at, g = index(shape, rows, 4), values(dtype, int(torch.Size(shape).numel()) * width, 5).view(*shape, width)
+        for source in (g, g.nan_to_num(1, 2, -3)):
+            for padding in (-1, 0, rows - 1):
+                yield True, gradient, (source, at, rows, padding, False)
+            yield True, gradient, (torch.cat((source, source), -1)[..., ::2], at, rows, -1, False)
+            yield False, gradient, (source, at.int(), rows, -1, False)
+            yield False, gradient, (source, at + rows, rows, -1, False)
+            yield False, gradient, (source, at, rows, -1, True)
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_tables(dtype, general):
+    for quick, overload, args in tables(dtype):
+        del general[:]
+        with rt.reproducible():
+            made = outcome(overload, args, {})
+        assert (overload not in general) == quick, args
+        with table_alone():
+            want = outcome(FUNCTIONS[overload], args, {})
+        assert (made is None) == (want is None), args
+        assert made is None or bits(made) == bits(want), args
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_whole_rows_of_many_elements(dtype, general):
+    """Beyond the size at which single places are the table's; in place and into a new tensor."""
+    x, at = values(dtype, 300 * 256, 1).view(300, 256), index((40,), 300, 2)
+    source = values(dtype, 40 * 256, 3).view(40, 256).nan_to_num(1, 2, -3)
+    for overload, args in (
+        (aten.index_add.default, (x, 0, at, source)),
+        (aten.scatter_add.default, (x, 0, at[:, None].expand(40, 256), source)),
+        (aten.index_put.default, (x, [at - 300], source, True)),
+        (aten.index_put.default, (x, [at - 300], source)),
+        (aten.index_add.default, (x.view(1, 300, 256)[0], 0, at, source.t().contiguous().t())),
+    ):
+        del general[:]
+        with rt.reproducible():
+            made = overload(*args)
+        assert (overload not in general) == args[-1].is_contiguous() if isinstance(args[-1], torch.Tensor) else not general
+        with table_alone():
+            assert bits(made) == bits(FUNCTIONS[overload](*args))
+
+
 def outcome(function, args, kwargs):
     try:
         return function(*args, **kwargs)

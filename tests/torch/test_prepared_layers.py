@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch.nn.functional as F  # noqa: E402
-from prepared_calls import FORMATS, all_bits, check_alike, checked, gaps, table_alone, tensor, turned  # noqa: E402
+from prepared_calls import FORMATS, all_bits, bits, check_alike, checked, gaps, table_alone, tensor, turned  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
@@ -536,3 +536,58 @@ def test_tensors_without_memory_are_declined():
     assert _core.Product(2)(x, x) is NotImplemented
     assert _core.Rows("softmax")(x, -1, False) is NotImplemented
     assert _core.PairLoss("mse")(x, x) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_cross_entropy(dtype):
+    """The loss of few elements and its gradient, which prepared calls return, have the bits of the NumPy side's functions."""
+    from repmath import nn
+    from repmath.torch._tensors import as_array, as_tensor
+
+    small, gradient = _core.CrossEntropy(), _core.CrossEntropy(True)
+    for shape in ((5, 4), (4,), (2, 4, 3, 2)):
+        x, labels = tensor(dtype, *shape), shape[:1] + shape[2:] if len(shape) > 1 else ()
+        target = torch.arange(int(torch.Size(labels).numel())).view(labels) % 4
+        for a in (x, gaps(x), turned(x), tensor(dtype, *shape, special=True)):
+            for weight in (None, tensor(dtype, 4, seed=2).abs()):
+                for reduction, ignored, smoothing in (
+                    ("none", -100, 0.0),
+                    ("mean", 1, 0.1),
+                    ("sum", 0, 0.0),
+                    ("mean", -100, 0.0),
+                ):
+                    rest = ignored, reduction, smoothing
+                    arrays = as_array(a), as_array(target), None if weight is None else as_array(weight)
+                    made = small(a, target, weight, *rest)
+                    assert bits(made) == bits(as_tensor(nn.cross_entropy(*arrays, *rest)))
+                    g = tensor(dtype, *made.shape, seed=6)
+                    want = as_tensor(nn.cross_entropy_backward(as_array(g), *arrays, *rest))
+                    assert bits(gradient(g, a, target, weight, *rest)) == bits(want)
+        refused = (
+            (x, target + 4, None),
+            (x, target.int(), None),
+            (x, target, torch.ones(3, dtype=dtype)),
+            (x.int(), target, None),
+        )
+        for arguments in refused:
+            assert small(*arguments, -100, "mean", 0.0) is NotImplemented
+        assert small(x, target, None, -100, "most", 0.0) is small(x, target, None, -100, "mean", 2.0) is NotImplemented
+        g = torch.ones(3, dtype=dtype)
+        assert gradient(g, x, target, None, -100, "mean", 0.0) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_maxima_of_many_planes(dtype):
+    """More elements than a prepared call took before, in parts of a few planes."""
+    x = tensor(dtype, 5, 30, 40, 37)
+    with rt.reproducible():
+        for size, stride in ((2, 2), (3, 1)):
+            made, at = aten.max_pool2d_with_indices(x, [size, size], [stride, stride])
+            g = tensor(dtype, *made.shape, seed=3)
+            args = (g, x, [size, size], [stride, stride], [0, 0], [1, 1], False, at)
+            whole = aten.max_pool2d_with_indices_backward(*args)
+            for k in range(5):
+                one = aten.max_pool2d_with_indices_backward(g[k], x[k], *args[2:-1], at[k])
+                assert bits(whole[k]) == bits(one)
+            with table_alone():
+                assert bits(whole) == bits(FUNCTIONS[aten.max_pool2d_with_indices_backward.default](*args))

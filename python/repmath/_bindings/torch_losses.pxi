@@ -119,6 +119,53 @@ cdef class ClassLossGradient(Call):
         return made if status == 0 else NotImplemented
 
 
+cdef class CrossEntropy(Call):
+    """repmath.cross_entropy, or its gradient, whose first argument is the gradient of the result, of classes."""
+
+    cdef bint gradient
+
+    def __init__(self, bint gradient=False):
+        self.gradient = gradient
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Classes p
+        cdef Operand x, g, y
+        cdef rm_py_strided turned
+        cdef Memory lines
+        cdef char *to
+        cdef ptrdiff_t size
+        cdef int first = self.gradient
+        cdef rm_status status
+        if _exchange is NULL or kwargs or len(args) != 6 + first or type(args[first + 5]) is not float or args[first + 4] not in _REDUCTIONS:
+            return NotImplemented
+        held = _classes_of(&p, args[first], args[first + 1], args[first + 2], _REDUCTIONS[args[first + 4]], args[first + 3], &x)
+        if held is None or not 0 <= args[first + 5] <= 1:
+            return NotImplemented
+        p.c.label_smoothing = args[first + 5]
+        size = _SIZES[p.format]
+        if not self.gradient:
+            made = args[0].new_empty(args[1].shape if p.c.reduction == 0 else ())
+            if not _operand(made, &y):
+                return NotImplemented
+            with nogil:
+                status = rm_cross_entropy(p.format, &p.c, y.data, size)
+            return made if status == 0 else NotImplemented
+        held_g = _read(args[0], &g)
+        if held_g is None or g.format != p.format or args[0].shape != (args[2].shape if p.c.reduction == 0 else ()):
+            return NotImplemented
+        made = _new(args[1], x.shape, x.ndim, &y)
+        to = y.data
+        if p.inner != 1:
+            lines = Memory(x.n * size)
+            to = lines.data
+        with nogil:
+            status = rm_cross_entropy_backward(p.format, &p.c, g.data, size, to, p.c.n * size, size)
+            if status == 0 and p.inner != 1:
+                _lines(&turned, to, p.format, x.shape[0], p.inner, p.c.n)
+                rm_py_spread(&turned, 3, turned.shape, y.data)
+        return made if status == 0 else NotImplemented
+
+
 cdef class PairLoss(Call):
     """mse_loss, smooth_l1_loss and huber_loss, and their gradients, whose first argument is the gradient of the result."""
 

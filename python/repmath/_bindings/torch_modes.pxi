@@ -7,7 +7,7 @@ _QUIET = (
     Elementwise, Rows, Prefixes, Product, Vectors, Linear, General, Total, Steps, Scattered, Trace, LayerNorm, LayerNormGradient, GroupNorm,
     GroupNormGradient, BatchNorm, BatchNormGradient, Attention, Convolution, ConvolutionGradient, Pool, PoolGradient, MaximaGradient, ClassLoss,
     ClassLossGradient, PairLoss, LogitLoss, Collected, GateGradient, WeightNorm, Renorm, Distances, Distance, Cross, GridSample, LineCopy,
-    Margins, Histogram, BagGradient, BagWeightGradient, Resized
+    Margins, Histogram, EmbeddingGradient, BagGradient, BagWeightGradient, Resized
 )
 
 

@@ -54,6 +54,20 @@ cdef bint _places(const rm_py_strided *x, int dim, int ndim, const int64_t *shap
     return True
 
 
+cdef bint _are_rows(const rm_py_strided *x, const rm_py_strided *index, const rm_py_strided *source) noexcept:
+    """Whether the index repeats along all axes but the first, of which source has whole rows that are contiguous. PyTorch's tensors of
+    places of single elements, with one column, are not taken for rows."""
+    cdef int d
+    cdef ptrdiff_t step = _SIZES[x.format]
+    cdef int64_t cols = 1
+    for d in range(x.ndim - 1, 0, -1):
+        if index.shape[d] != x.shape[d] or (index.shape[d] != 1 and (index.stride[d] != 0 or source.stride[d] != step)):
+            return False
+        step *= x.shape[d]
+        cols *= x.shape[d]
+    return cols > 1
+
+
 cdef void _means(int format, int64_t n, char *out, int64_t m, const int64_t *place, bint include_self, double *memory, _Binary divide) noexcept nogil:
     """Divides each sum, in binary64, by the number of its terms, then rounds to the format."""
     cdef int64_t i
@@ -85,7 +99,7 @@ cdef class Scattered(Call):
         cdef int d, what = self.what, given = <int>len(args)
         cdef double alpha = 1
         cdef bint rows = what == INDEX_PUT or what == PUT
-        if given < 3 or not _strided(args[0], x, &n) or x.format < 0 or not _is_dense(x) or n > MANY:
+        if given < 3 or not _strided(args[0], x, &n) or x.format < 0 or not _is_dense(x):
             return False
         if x.ndim == 0:
             x.ndim, x.shape[0], x.stride[0] = 1, 1, _SIZES[x.format]
@@ -194,12 +208,51 @@ cdef class Scattered(Call):
                 source.shape[d] = index.shape[d]
         return True
 
+    cdef object _by_rows(self, tuple args, rm_py_strided *x, const rm_py_strided *index, const rm_py_strided *source, bint add):
+        """As run, where an index names whole rows of the first axis: rows of the source are added, or copied, as they lie."""
+        cdef Operand to
+        cdef int64_t n = index.shape[0], rows = x.shape[0], cols = 1, k, i
+        cdef int d
+        cdef bint wraps = self.what == INDEX_PUT or self.what == PUT, good = True
+        cdef ptrdiff_t size = _SIZES[x.format]
+        cdef Memory memory
+        cdef int64_t *place
+        cdef rm_status status = 0
+        for d in range(1, x.ndim):
+            cols *= x.shape[d]
+        out = args[0] if self.into == FIRST else args[0].new_empty(args[0].shape)
+        if not _operand(out, &to) or to.format != x.format:
+            return NotImplemented
+        if self.into == FIRST and not (_apart_from(&to, index) and _apart_from(&to, source)):
+            return NotImplemented
+        memory = Memory(8 * n)
+        place = <int64_t *>memory.data
+        with nogil:
+            for i in range(n):
+                memcpy(&k, <const char *>index.data + i * index.stride[0], 8)
+                if wraps and k < 0:
+                    k += rows
+                good = good and 0 <= k < rows
+                place[i] = k
+            if good:
+                if self.into == NEW:
+                    memcpy(to.data, x.data, to.n * size)
+                if add:
+                    status = rm_index_add(x.format, rows, cols, to.data, cols * size, size, n, place, 8, source.data, source.stride[0], size)
+                else:
+                    for i in range(n):
+                        memcpy(to.data + place[i] * cols * size, <const char *>source.data + i * source.stride[0], cols * size)
+        if not good:
+            return NotImplemented
+        _raise(status)
+        return out
+
     cdef object run(self, tuple args, dict kwargs):
         cdef rm_py_strided x, index, source
         cdef Operand to
         cdef int dim = 0
         cdef bint add = True, mean = False, own = True, negative = False, good
-        cdef int64_t m = 1, i, k
+        cdef int64_t m = 1, elements = 1, i, k
         cdef int64_t *place
         cdef char *values
         cdef ptrdiff_t size
@@ -208,7 +261,10 @@ cdef class Scattered(Call):
             return NotImplemented
         for i in range(source.ndim):
             m *= source.shape[i]
-        if m > MANY:
+            elements *= x.shape[i]
+        if dim == 0 and m > 0 and own and not mean and not negative and _are_rows(&x, &index, &source):
+            return self._by_rows(args, &x, &index, &source, add)
+        if m > MANY or elements > MANY:
             return NotImplemented
         out = args[0] if self.into == FIRST else args[0].new_empty(args[0].shape)
         if not _operand(out, &to) or to.format != x.format:
@@ -246,6 +302,43 @@ cdef class Scattered(Call):
             return NotImplemented
         _raise(status)
         return out
+
+
+cdef class EmbeddingGradient(Call):
+    """embedding_dense_backward: sums of the rows of a gradient by the rows of the table that were looked up."""
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand g, to
+        cdef rm_py_strided index
+        cdef int64_t n
+        cdef int64_t shape[2]
+        cdef int d, last
+        cdef ptrdiff_t row
+        cdef rm_status status
+        if kwargs or len(args) != 5 or type(args[2]) is not int or type(args[3]) is not int or args[4] is not False:
+            return NotImplemented
+        held = _read(args[0], &g)
+        if held is None or not _strided(args[1], &index, &n) or index.format != -8 or not _is_dense(&index) or g.ndim != index.ndim + 1:
+            return NotImplemented
+        last = g.ndim - 1
+        for d in range(last):
+            if g.shape[d] != index.shape[d]:
+                return NotImplemented
+        shape[0], shape[1] = args[2], g.shape[last]
+        if g.n == 0 or shape[0] <= 0 or args[3] >= shape[0]:
+            return NotImplemented
+        made = _new(args[0], shape, 2, &to)
+        if made is None:
+            return NotImplemented
+        row = shape[1] * _SIZES[g.format]
+        with nogil:
+            status = rm_segment_sum(g.format, shape[0], shape[1], to.data, row, _SIZES[g.format], n, <const int64_t *>index.data, 8,
+                                    g.data, row, _SIZES[g.format])
+        if status != 0:  # an index is out of range, which the table's function says
+            return NotImplemented
+        if args[3] >= 0:
+            memset(to.data + <int64_t>args[3] * row, 0, row)
+        return made
 
 
 cdef class Copied(Call):

@@ -328,7 +328,7 @@ cdef class Prefixes(Call):
         cdef rm_status status = 0
         if kwargs or len(args) != 2 or type(args[1]) is not int or not _operand(args[0], &x) or not -x.ndim <= args[1] < x.ndim:
             return NotImplemented
-        if what != 0 and (x.n > FEW or (what == 1 and x.format == RM_FORMAT_F64)):
+        if (what == 1 and (x.n > FEW or x.format == RM_FORMAT_F64)) or (what == 2 and x.n > FEW << 8):
             return NotImplemented
         dim = args[1]
         dim += x.ndim if dim < 0 else 0
@@ -340,7 +340,7 @@ cdef class Prefixes(Call):
         for i in range(dim + 1, x.ndim):
             inner *= x.shape[i]
         n = x.shape[dim]
-        room = 0 if what == 0 and self.into == NEW else x.n * (8 if what == 0 else 64)
+        room = 0 if what == 0 and self.into == NEW else x.n * (8, 64, 16)[what]
         if room:
             memory = <char *>malloc(room)
             if memory is NULL:
@@ -360,7 +360,10 @@ cdef class Prefixes(Call):
                 to = memory + 8 * x.n
             else:
                 status = rm_py_converted(x.format, RM_FORMAT_F64, x.n, x.data, memory)
-                for k in range(outer * (n - 1)):
+                for k in range(1, n if inner == 1 else 0):  # a step of all rows at a time
+                    to = memory + k * 8
+                    status |= (<_Binary>self.logaddexp[RM_FORMAT_F64])(outer, to - 8, n * 8, to, n * 8, to, n * 8)
+                for k in range(outer * (n - 1) if inner != 1 else 0):
                     to = memory + (k // (n - 1) * n + k % (n - 1)) * inner * 8
                     status |= (<_Binary>self.logaddexp[RM_FORMAT_F64])(inner, to, 8, to + inner * 8, 8, to + inner * 8, 8)
                 to = memory + 8 * x.n

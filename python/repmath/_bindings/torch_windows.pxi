@@ -360,17 +360,20 @@ cdef class MaximaGradient(Call):
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand g, dx
         cdef rm_py_strided x, at
-        cdef int64_t n, m, i, plane = 1, each = 1, k, count = 0
+        cdef int64_t n, m, i, plane = 1, each = 1, k, count, begin, end, planes, batch
         cdef int dims = self.dims, j, at_of = <int>len(args) - 1
-        cdef Memory memory
+        cdef Memory memory, copied
         cdef int64_t *places
+        cdef const int64_t *given
         cdef ptrdiff_t size
         cdef bint good = True
         cdef rm_status status = 0
         if kwargs or at_of < 2 or not _strided(args[1], &x, &n) or not _strided(args[at_of], &at, &m) or at.format != -8:
             return NotImplemented
         held = _read(args[0], &g)
-        if held is None or x.format != g.format or x.ndim != g.ndim or at.ndim != g.ndim or m > MANY or not dims + 1 <= x.ndim <= dims + 2:
+        if held is None or x.format != g.format or x.ndim != g.ndim or at.ndim != g.ndim or not dims + 1 <= x.ndim <= dims + 2:
+            return NotImplemented
+        if n == 0 or m == 0:
             return NotImplemented
         for j in range(g.ndim):
             if at.shape[j] != g.shape[j] or (j < g.ndim - dims and x.shape[j] != g.shape[j]):
@@ -378,25 +381,42 @@ cdef class MaximaGradient(Call):
             if j >= g.ndim - dims:
                 plane *= x.shape[j]
                 each *= g.shape[j]
+        if _is_dense(&at):
+            given = <const int64_t *>at.data
+        else:
+            if m > MANY:
+                return NotImplemented
+            copied = Memory(8 * m)
+            at.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
+            rm_py_spread(&at, at.ndim, at.shape, copied.data)
+            given = <const int64_t *>copied.data
         made = _new(args[0], x.shape, x.ndim, &dx)
+        if made is None:
+            return NotImplemented
         size = _SIZES[g.format]
-        memory = Memory(16 * m)
+        # As many planes at a time as leave their sums in the first-level cache.
+        planes = m // each
+        batch = min(planes, max(1, 2048 // plane))
+        memory = Memory((8 + size) * batch * each)
         places = <int64_t *>memory.data
-        at.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
         with nogil:
-            rm_py_spread(&at, at.ndim, at.shape, memory.data + 8 * m)
-            # Gathers the values of places; those of empty windows, at -1, are left out.
-            for i in range(m):
-                k = places[m + i]
-                if k < -1 or k >= plane:
-                    good = False
-                elif k >= 0:
-                    memcpy(memory.data + 8 * m + count * size, g.data + i * size, size)
-                    places[count] = i // each * plane + k
-                    count += 1
-            if good:
-                memset(dx.data, 0, dx.n * size)
-                status = rm_index_add(g.format, dx.n, 1, dx.data, size, size, count, places, 8, memory.data + 8 * m, size, size)
+            begin = 0
+            while begin < planes and good and status == 0:
+                end, count = min(planes, begin + batch), 0
+                # Gathers the values of places; those of empty windows, at -1, are left out.
+                for j in range(end - begin):
+                    for i in range((begin + j) * each, (begin + j + 1) * each):
+                        k = given[i]
+                        if k < -1 or k >= plane:
+                            good = False
+                        elif k >= 0:
+                            memcpy(memory.data + 8 * batch * each + count * size, g.data + i * size, size)
+                            places[count] = j * plane + k
+                            count += 1
+                if good:
+                    status = rm_segment_sum(g.format, (end - begin) * plane, 1, dx.data + begin * plane * size, size, size, count, places, 8,
+                                            memory.data + 8 * batch * each, size, size)
+                begin = end
         if not good:
             return NotImplemented
         _raise(status)

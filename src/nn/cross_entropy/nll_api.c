@@ -1,4 +1,6 @@
 /* The public functions of negative log likelihood and its gradient. */
+#include <string.h>
+
 #include "../../runtime/env.h"
 #include "nll_row.h"
 
@@ -10,11 +12,31 @@ static rm_status targets(const rm_nll *f) {
   return RM_OK;
 }
 
-/* The sums over rows that are not ignored: of w x (unless NULL), of w. */
+enum { BLOCK = 256 };
+
+/* The sums over rows that are not ignored: of w x (unless NULL), of w. Numbers lie apart: those of a block are copied, so
+ * that the accumulator takes them together. Weights that are all 1 are counted. */
 static void totals(const rm_nll *f, rm_superaccumulator *sum, rm_superaccumulator *weights) {
+  const int format = f->format, size = rm_size_of(format);
+  char x[BLOCK * sizeof(double)], w[BLOCK * sizeof(double)];
+  int64_t count = 0;
   if (sum) rm_superacc_clear(sum);
   rm_superacc_clear(weights);
-  for (int64_t i = 0; i < f->p.rows; i++) rm_nll_feed(f, i, sum, weights);
+  for (int64_t i = 0; i < f->p.rows;) {
+    int n = 0;
+    for (; n < BLOCK && i < f->p.rows; i++) {
+      const int64_t t = rm_nll_target(f, i);
+      if (t == f->p.ignore_index) continue;
+      if (sum) __builtin_memcpy(x + n * size, rm_nll_number(f, i, t), (size_t)size);
+      if (f->p.weight) __builtin_memcpy(w + n * size, rm_nll_weight(f, t), (size_t)size);
+      n++;
+    }
+    count += n;
+    if (sum && f->p.weight) rm_superacc_add_products(sum, format, n, x, size, w, size);
+    else if (sum) rm_superacc_add_array(sum, format, n, x, size);
+    if (f->p.weight) rm_superacc_add_array(weights, format, n, w, size);
+  }
+  if (!f->p.weight && count) rm_superacc_add(weights, (double)count);
 }
 
 static rm_status leave(rm_env env, const rm_row_state *state) {
@@ -59,10 +81,21 @@ rm_status rm_nll_loss_backward(int format, const rm_cross_entropy_problem *p, co
     rm_nll_divide(&divisor, &weights, &flags);
     f.divisor = &divisor;
   }
+  const int size = rm_size_of(format);
+  uint64_t g_before = 0, w_before = 0, before = 0;
+  int known = 0; /* whether `before` is the gradient of these: the same for all rows of a mean without weights */
   for (int64_t i = 0; i < p->rows; i++) {
     const int64_t t = rm_nll_target(&f, i);
-    for (int64_t k = 0; k < p->n; k++)
-      rm_write_bits(rm_row_at(&f.out, i) + k * f.out.stride, k == t ? rm_nll_gradient(&f, i, &state) : 0, format);
+    char *row = rm_row_at(&f.out, i);
+    if (f.out.stride == size) memset(row, 0, (size_t)p->n * (size_t)size);
+    else
+      for (int64_t k = 0; k < p->n; k++) rm_write_bits(row + k * f.out.stride, 0, format);
+    if (t == p->ignore_index) continue;
+    const uint64_t of_g = rm_read_bits(f.g + i * f.stride_g, format), of_w = rm_read_bits(rm_nll_weight(&f, t), format);
+    if (known && of_g == g_before && of_w == w_before) state.tiers.fast++;
+    else before = rm_nll_gradient(&f, i, &state);
+    known = 1, g_before = of_g, w_before = of_w;
+    rm_write_bits(row + t * f.out.stride, before, format);
   }
   return leave(env, &state);
 }

@@ -48,12 +48,22 @@ def _by_products(x1: torch.Tensor, x2: torch.Tensor) -> tuple[Array, Array]:
     a, b = as_array(widened(x1)), as_array(widened(x2))
     with np.errstate(all="ignore"):
         size = np.einsum("...i,...i->...", a, a)[..., :, None] + np.einsum("...i,...i->...", b, b)[..., None, :]
+        infinite = np.isinf(size)
+        if infinite.any():  # what these rows hold is looked at below
+            rows, others = (np.where(np.isfinite(w), x, np.zeros((), x.dtype)) for w, x in ((a, rows), (b, others)))
         square = size - 2.0 * _reductions.matmul(rows, others.swapaxes(-1, -2), dtype=np.float64)
         beyond = (x1.shape[-1] + 12) * _UNIT * size
         low = np.nextafter(np.sqrt(np.maximum(square - beyond, 0.0)), 0.0)
         made = convert_array(np.nextafter(np.sqrt(square + beyond), np.inf), FORMATS[x1.dtype])
     nan = np.isnan(size)  # of a row that holds NaN: sums of squares have no other
-    return made, nan | (made == convert_array(low, FORMATS[x1.dtype]))
+    sure = nan | (made == convert_array(low, FORMATS[x1.dtype]))
+    if infinite.any():  # of rows that hold infinities: one beside the same one differs by NaN, and all others by an infinity
+        meet = sum(
+            np.matmul((a == v).astype(np.float32), (b == v).astype(np.float32).swapaxes(-1, -2)) for v in (np.inf, -np.inf)
+        )
+        made[infinite] = convert_array(np.where(meet > 0, np.nan, np.inf), FORMATS[x1.dtype])[infinite]
+        sure |= infinite
+    return made, sure
 
 
 def _euclidean(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor | None:

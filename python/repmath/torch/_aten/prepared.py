@@ -128,6 +128,7 @@ _MAKERS: dict[str, Any] = {
     "bincount": _core.WeightedCounts(),
     **{f"fractional_max_pool{dims}d": _core.FractionalPool(dims) for dims in (2, 3)},
     **{f"fractional_max_pool{dims}d_backward": _core.FractionalPoolGradient(dims) for dims in (2, 3)},
+    "embedding_dense_backward": _core.EmbeddingGradient(),
     "embedding_bag_backward": _core.BagGradient(),
     "embedding_bag_weights_backward": _core.BagWeightGradient(),
     **{name: _core.Resized(terms(False), dims) for name, (dims, terms) in interpolation.SIZED.items()},

@@ -48,10 +48,16 @@ def _only_input(loss: str, needs: Any, *others: str) -> None:
 
 # --- losses of classes
 
+# Prepared calls, of few elements.
+_SMALL, _SMALL_GRADIENT = _core.CrossEntropy(), _core.CrossEntropy(True)
+
 
 def _cross_entropy(
     input: _Tensor, target: _Tensor, weight: _Optional, ignore_index: int, reduction: str, label_smoothing: float
 ) -> _Tensor:
+    made: Any = _SMALL(input, target, weight, ignore_index, reduction, label_smoothing)
+    if made is not NotImplemented:
+        return made
     _check_classes(input, target, weight)
     return as_tensor(
         nn.cross_entropy(as_array(input), as_array(target), _array(weight), ignore_index, reduction, label_smoothing)
@@ -67,6 +73,9 @@ def _cross_entropy_backward(
     reduction: str,
     label_smoothing: float,
 ) -> _Tensor:
+    made: Any = _SMALL_GRADIENT(grad_output, input, target, weight, ignore_index, reduction, label_smoothing)
+    if made is not NotImplemented:
+        return made
     g = as_array(grad_output)
     return as_tensor(
         nn.cross_entropy_backward(
