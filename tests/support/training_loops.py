@@ -16,8 +16,8 @@ def rows():
         return torch.randn(24, 8), torch.randint(3, (24,))
 
 
-def network():
-    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 3))
+def network(p=0.1):
+    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Dropout(p), torch.nn.Linear(16, 3))
 
 
 def transformers(callback="own", **options):
@@ -44,8 +44,8 @@ def transformers(callback="own", **options):
     return callback.digests if callback else {5: repmath.torch.digest(model)}
 
 
-def lightning(callback="own", fails=False):
-    """The digests by step."""
+def lightning(fails=False):
+    """The digests by step of `batch_by_batch`, by Lightning's Trainer."""
     import logging
 
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
@@ -57,7 +57,7 @@ def lightning(callback="own", fails=False):
         def configure_model(self):
             if not hasattr(self, "net"):
                 torch.manual_seed(1)
-                self.net = network()
+                self.net = network(0.0)
 
         def training_step(self, batch, i):
             if fails and i == 1:
@@ -71,16 +71,31 @@ def lightning(callback="own", fails=False):
             return torch.optim.AdamW(self.parameters(), lr=0.01)
 
     data = torch.utils.data.TensorDataset(*rows())
-    callback = ReproducibleCallback(every=1) if callback == "own" else callback
+    callback = ReproducibleCallback(every=1)
     trainer = pl.Trainer(
         max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
         enable_model_summary=False, callbacks=[callback],
     )  # fmt: skip
-    shuffled = torch.utils.data.DataLoader(data, 8, shuffle=True)
     module = Module()
-    trainer.fit(module, shuffled, torch.utils.data.DataLoader(data, 8))
+    trainer.fit(module, torch.utils.data.DataLoader(data, 8), torch.utils.data.DataLoader(data, 8))
     trainer.validate(module, torch.utils.data.DataLoader(data, 8), verbose=False)
     return callback.digests
+
+
+def batch_by_batch():
+    """A loop in a block; digests by step."""
+    x, y = rows()
+    with repmath.torch.reproducible():
+        torch.manual_seed(1)
+        model = network(0.0)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        digests = {0: repmath.torch.digest(model)}
+        for step in range(3):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(x[8 * step : 8 * step + 8]), y[8 * step : 8 * step + 8]).backward()
+            optimizer.step()
+            digests[step + 1] = repmath.torch.digest(model, optimizer)
+    return digests
 
 
 def accelerate(prepared=True):
