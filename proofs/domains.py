@@ -133,6 +133,8 @@ def holds_at(name: str, x: Fraction) -> bool:
     """Whether the kernel's operations, evaluated at a number with fused operations and without, are within its bound. Where that asks for more than
     single operations (a logarithm or exponential by its bound, a quotient by 0), it is not shown."""
     ctx.prec = 400
+    if f"{name}_dd" not in kernels():
+        return False
     for fma in (True, False):
         graph = parse(recorded(f"{name}_dd"), fma)
         if any(op.startswith(("exp_", "log_")) for op, _ in graph.nodes):

@@ -502,7 +502,20 @@ EDGES = [
     *(Edge(name, TINY, BELOW, "x", both=True) for name in ("expm1", "sin", "tan", "sinh")),
     *(
         Edge(name, ZERO, ZERO, "x")
-        for name in ("expm1", "sin", "tan", "sinh", "log1p", "erfinv", "gelu", "silu", "gelu_tanh")
+        for name in (
+            "expm1",
+            "sin",
+            "tan",
+            "tanpi",
+            "sinh",
+            "log1p",
+            "log2p1",
+            "log10p1",
+            "erfinv",
+            "gelu",
+            "silu",
+            "gelu_tanh",
+        )
     ),
     *(Edge("cos", *ends, "1", both=True) for ends in ((ZERO, ZERO), (TINY, BELOW))),
     *(Edge("acos", *ends, "pi/2", both=True) for ends in ((ZERO, ZERO), (TINY, BELOW))),
@@ -536,6 +549,7 @@ EDGES = [
 
 # Numbers beyond the domain of a certificate, up to where the kernel is entered or an edge begins: the bound is proved for them here, as there.
 BEYOND = {
+    "erfcx_dd": (Fraction(-25.8), Fraction(math.nextafter(-25.8, 0))),
     "erfc_dd": (Fraction(math.nextafter(25.8, 0)), Fraction(25.8)),
     "gelu_tanh_dd": (Fraction(math.nextafter(20.7, 0)), CROSSED[0]),
     "gelu_tanh_backward_dd": (Fraction(math.nextafter(20.7, 0)), CROSSED[0]),

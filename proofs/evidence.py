@@ -73,10 +73,13 @@ them are analysed at once, the values that are linear in the multiple being kept
 argument (`proofs/trig.py`): up to it all values are linear forms in x and the multiples, followed for a binade of x at once, and how near
 f32 numbers come to a multiple of pi/2 follows from continued fractions; from it on the kernel is analysed as the others are.
 
-In f64 the sigmoid and its kin, their gradients, erfc, ndtr, gelu, softplus and log_sigmoid are composed: the double-double exp that they call
+In f64 the sigmoid and its kin, their gradients, erfc, erfcx, ndtr, gelu, softplus and log_sigmoid are composed: the double-double exp that they call
 is taken by the bound that is proved for it (`exp_sum_dd`, for arguments of two parts), and their own operations, quotients included, are
 analysed (`proofs/composed.py`; `computed.py` where the argument of exp is computed, `small.py` for small softplus). The reductions of sin, cos
 and tan in f64, and these functions of the reduced argument, for every k modulo 16, are proofs of their own (`proofs/angles.py`).
+
+log2p1 and log10p1 are log1p times a constant: beside its proof they need what its low part is (`log_parts_dd`, `log1p_parts_dd`), and their steps are counted
+(`proofs/log_bases.py`). tanpi is tan from its reduced argument on, which has a proof (`proofs/halfturn_rests.py`).
 
 log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved by itself (`log_sum_dd`, and `log1p_near_dd` where its table
 gives 1). Their share in the table is the error of its argument over the part of their bound that is not the logarithm's, or over 2^-88 of the
@@ -224,6 +227,7 @@ PARTS = {
     "_large": "large arguments",
     "_sum": "with a low part",
     "_near": "near 0, with a low part",
+    "_parts": "what its low part is",
     "_reduction": "reduction",
     "_far": "reduction beyond",
     "_small": "small results",

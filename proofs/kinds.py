@@ -47,6 +47,7 @@ KINDS = {
     "dd_log_near": Kind("dd", "f64", "logs", "_near"),
     "dd_log_parts": Kind("dd", "f64", "log_parts", "_parts"),
     "dd_log_parts_near": Kind("dd", "f64", "log_parts", "_parts"),
+    "dd_log_base": Kind("dd", "f64", "log_bases"),
     "dd_log_known": Kind("dd", "f64", "logs"),
     "dd_log_range": Kind("dd", "f64", "log_ranges"),
     "dd_composed": Kind("dd", "f64", "composed"),
@@ -66,6 +67,7 @@ KINDS = {
     "dd_angle": Kind("dd", "f64", "angles"),
     "dd_angle_turned": Kind("dd", "f64", "angles"),
     "dd_half_turn": Kind("dd", "f64", "halfturns"),
+    "dd_half_turn_rest": Kind("dd", "f64", "halfturn_rests", "_reduction"),
     "dd_turns": Kind("dd", "f64", "angles", "_reduction"),
     "dd_turns_far": Kind("dd", "f64", "angles", "_far"),
 }

@@ -14,7 +14,7 @@ from fractions import Fraction
 from flint import arb, arb_series, ctx
 
 from . import graph as graphs
-from . import logs, prove
+from . import log_parts, logs, prove
 from .definitions import DEFINITIONS, constant
 from .gamma import TURNS
 from .graph import Graph, Interval, Kernel, evaluate, inwards, parse
@@ -116,6 +116,8 @@ def of_one(kernel: Kernel, x: Fraction) -> Callable:
         return lambda: constant(DEFINITIONS[kernel.function](arb_series([0], prec=2), arb_series([-ball(x), 1], prec=2)))
     if kernel.kind.startswith("dd_turns"):
         return lambda: ball(x)
+    if kernel.kind == "dd_half_turn_rest":
+        return lambda: arb.pi() * ball(x - Fraction(round(16 * x), 16))
     if abs(x) > 1 and kernel.kind.startswith(("dd_composed", "dd_computed", "dd_small")):
         function = TAILS.get(kernel.function, function)
     return lambda: constant(function(arb_series([ball(x), 1], prec=2)))
@@ -198,6 +200,8 @@ def point(kernel: Kernel, x: Fraction, rng: random.Random, piece: prove.Piece | 
         return of_two(kernel, x, piece, rng)
     fmt = "f64" if kernel.kind in ("pow_exp", "tail") else kernel.format
     number = float(inwards(f"{x}", fmt, 1))
+    if kernel.kind in log_parts.LIKE:
+        kernel = log_parts.as_logs(kernel)
     if kernel.kind in MAKERS:
         return MAKERS[kernel.kind](kernel, number, rng)
     return Point(kernel, {"x": number, "g": 1.0}, of_one(kernel, Fraction(number)))

@@ -92,6 +92,15 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
 
 #define RM_PROOF_DD_ONE_OCTAVE(name, domain) RM_PROOF_DD(name, domain)
 #define RM_PROOF_DD_HALF_TURN(name, domain) RM_PROOF_DD(name, domain)
+/* Up to what the proof of the function of a reduced argument begins with (angles.py), which allows this part of rh. */
+#define RM_PROOF_DD_HALF_TURN_REST(name, domain)                 \
+  if (!strcmp(argv[1], #name "_reduction_dd")) {                 \
+    vf64 rh, rl;                                                 \
+    vi64 k;                                                      \
+    rm_sinpi_reduce_dd(vf64_abs(vf64_input("x")), &k, &rh, &rl); \
+    out("hi", rh), out("lo", rl), out("k", vf64_from_bits(k));   \
+    out("err", vf64_mul(vf64_abs(rh), vf64_set1(0x1p-104)));     \
+  }
 
 /* The same with exp by its bound; with a second argument of the program as DD, for comparison. */
 #define RM_PROOF_DD_COMPOSED_AS(kernel, name)        \
@@ -223,6 +232,7 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
     out("hi", hi), out("lo", lo), out("err", err);   \
   }
 #define RM_PROOF_DD_LOG_RANGE(name, domain) RM_PROOF_DD_LOG_KNOWN(name, domain)
+#define RM_PROOF_DD_LOG_BASE(name, domain) RM_PROOF_DD_LOG_KNOWN(name, domain)
 
 /* The step of erfinv and ndtri, from an argument x near the result, with both of its branches: a selection takes one. */
 #define RM_PROOF_DD_STEP_AS(kernel, name)                                                \
