@@ -50,7 +50,7 @@ nn.functional.linear_cross_entropy[chunked] nn.functional.linear_cross_entropy[c
 nn.functional.margin_ranking_loss nn.functional.mish nn.functional.multilabel_soft_margin_loss nn.functional.normalize
 nn.functional.pairwise_distance nn.functional.poisson_nll_loss nn.functional.scaled_dot_product_attention nn.functional.selu
 nn.functional.softsign nn.functional.tanhshrink nn.functional.triplet_margin_loss
-nn.functional.triplet_margin_with_distance_loss nn.functional.upsample_bilinear special.ndtr tensordot trapezoid trapz xlogy
+nn.functional.triplet_margin_with_distance_loss nn.functional.upsample_bilinear tensordot trapezoid trapz xlogy
 signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential signal.windows.gaussian
 signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming signal.windows.hann signal.windows.kaiser signal.windows.nuttall
 sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.soft_margin_loss nn.functional.multi_margin_loss
@@ -75,7 +75,7 @@ softmax nn.functional.softmin native_group_norm nn.functional.binary_cross_entro
 nn.functional.pad[circular] nn.functional.elu nn.functional.prelu nn.functional.celu torch.ops.aten._safe_softmax.default
 nn.functional.hardsigmoid outer pow sin sinh __rmul__ __rmod__ __rpow__ tan tanh exp2 expm1 reciprocal rsqrt sqrt lerp hypot repeat
 take_along_dim tile logsumexp kron sigmoid erf erfc erfinv log_softmax norm norm[fro] std std[unbiased] var var[unbiased] linalg.cross
-linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtri special.erfcx special.log_ndtr masked.norm masked.softmax masked.log_softmax
+linalg.norm linalg.matrix_norm linalg.vector_norm special.xlog1py special.entr special.ndtr special.ndtri special.erfcx special.log_ndtr masked.norm masked.softmax masked.log_softmax
 masked.softmin masked.logaddexp masked.logsumexp prod cumprod masked.cumprod masked.prod linalg.vander logcumsumexp cdist
 nn.functional.pdist lgamma stft fft.ihfft2 fft.ihfftn nn.functional.embedding_bag nn.functional.grid_sample grid_sampler_2d grid_sampler_3d nn.functional.kl_div
 """.split()

@@ -45,6 +45,7 @@ CALLS = {
         lambda x, w, b: ours.instance_norm(x, weight=w, bias=b),
         [(2, 4, 6), (4,), (4,)],
     ),
+    "special_ndtr": (torch.special.ndtr, ours.ndtr, [(4, 6)]),
     "softsign": (F.softsign, ours.softsign, [(4, 6)]),
 }
 COMPOSED = [name for name in CALLS if name != "softsign"]
@@ -78,7 +79,7 @@ def test_bits_of_the_function(name, dtype):
             assert same([theirs(*leaves(shapes, dtype)).clone()], want[:1])
 
 
-@pytest.mark.parametrize("name", ["cross_entropy", "kl_div", "rms_norm", "instance_norm"])
+@pytest.mark.parametrize("name", ["cross_entropy", "kl_div", "rms_norm", "instance_norm", "special_ndtr"])
 def test_control(name, monkeypatch):
     """PyTorch's composition has other bits."""
     theirs, own, shapes = CALLS[name]

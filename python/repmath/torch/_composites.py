@@ -153,18 +153,31 @@ def _softsign(input: _Tensor) -> Any:
     return whole.softsign(input) if _fits(input) else NotImplemented
 
 
+def _ndtr(input: _Tensor) -> Any:
+    return whole.ndtr(input) if _fits(input) else NotImplemented
+
+
+def _ndtr_into(input: _Tensor, *, out: _Tensor) -> Any:
+    if not _fits(input, out) or _varies(input, out) or out.shape not in (input.shape, (0,)):
+        return NotImplemented
+    return out.resize_(input.shape).copy_(whole.ndtr(input))
+
+
 # The name of a composed operator of ATen, and what is called in its place, which returns NotImplemented where the arguments do not fit.
 WHOLES: dict[str, _Whole] = {
     "cross_entropy_loss": _cross_entropy,
     "binary_cross_entropy_with_logits": _bce_with_logits,
     "rms_norm": _rms_norm,
     "instance_norm": _instance_norm,
+    "special_ndtr": _ndtr,
+    "special_ndtr.out": _ndtr_into,
 }
 
 
 def _called(name: str) -> _Whole:
     """What the dispatcher calls for a composed operator."""
-    overload = getattr(torch.ops.aten, name).default
+    packet, _, which = name.partition(".")
+    overload = getattr(getattr(torch.ops.aten, packet), which or "default")
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         inside = _blocks.inside()
@@ -227,7 +240,8 @@ _ON_DEVICES: dict[str, _Whole] = {"dropout": _dropout, "scaled_dot_product_atten
 
 def _called_on_devices(name: str) -> _Whole:
     """What the dispatcher calls; operators that are composed in turn are replaced, too."""
-    overload = getattr(torch.ops.aten, name).default
+    packet, _, which = name.partition(".")
+    overload = getattr(getattr(torch.ops.aten, packet), which or "default")
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         found = _ON_DEVICES[name](*arguments, **keywords) if _blocks.inside() else NotImplemented
