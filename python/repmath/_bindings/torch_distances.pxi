@@ -4,7 +4,11 @@
 cimport cython
 
 cdef rm_py_function *_subtract[4]
+cdef rm_py_function *_times[4]
+cdef rm_py_function *_over[4]
 rm_py_functions(b"subtract", _subtract)
+rm_py_functions(b"multiply", _times)
+rm_py_functions(b"divide", _over)
 
 
 cdef bint _axis_of(object value, const Operand *x, int *dim, int64_t *outer, int64_t *inner) except -1:
@@ -45,6 +49,18 @@ cdef rm_status _lengths(int64_t lines, int64_t n, const double *x, double *to) n
     return status
 
 
+@cython.cdivision(True)  # a quotient by 0 is a number of binary64
+cdef void _scaled_line(int64_t n, double *x, double *factor, double *divisor) noexcept nogil:
+    """x times a factor, then by a divisor, in binary64, one rounding each; by vectors where that pays."""
+    cdef int64_t i
+    if n < 32:
+        for i in range(n):
+            x[i] = x[i] * factor[0] / divisor[0]
+    else:
+        (<_Binary>_times[RM_FORMAT_F64])(n, x, 8, factor, 0, x, 8)
+        (<_Binary>_over[RM_FORMAT_F64])(n, x, 8, divisor, 0, x, 8)
+
+
 cdef bint _one_each(const Operand *g, const Operand *v, int dim) noexcept:
     """Whether g has a number for each index of an axis of v, and one element along the other axes."""
     cdef int d
@@ -73,6 +89,7 @@ cdef class WeightNorm(Call):
         cdef Memory memory
         cdef double *wide
         cdef double *received
+        cdef double *made_of
         cdef double *sizes
         cdef double *factors
         cdef double *sums
@@ -103,13 +120,19 @@ cdef class WeightNorm(Call):
             begin = 0
             while begin < lines:
                 some, at = min(some, lines - begin), begin * n * size
-                rm_py_converted(f, RM_FORMAT_F64, some * n, v.data + at, &wide[2 * some * n])
-                _by_lines(outer, some, inner, &wide[2 * some * n], wide, False)
                 rm_py_converted(f, RM_FORMAT_F64, some, g.data + begin * size, factors)
-                status |= _lengths(some, n, wide, sizes)
+                if outer == 1:  # lines lie as they are needed
+                    rm_py_converted(f, RM_FORMAT_F64, some * n, v.data + at, wide)
+                    for k in range(some):
+                        status |= rm_norm(f, n, v.data + at + k * n * size, size, RM_FORMAT_F64, &sizes[k])
+                else:
+                    rm_py_converted(f, RM_FORMAT_F64, some * n, v.data + at, &wide[2 * some * n])
+                    _by_lines(outer, some, inner, &wide[2 * some * n], wide, False)
+                    status |= _lengths(some, n, wide, sizes)
                 if self.gradient:
-                    rm_py_converted(f, RM_FORMAT_F64, some * n, r.data + at, &wide[2 * some * n])
-                    _by_lines(outer, some, inner, &wide[2 * some * n], received, False)
+                    rm_py_converted(f, RM_FORMAT_F64, some * n, r.data + at, received if outer == 1 else &wide[2 * some * n])
+                    if outer != 1:
+                        _by_lines(outer, some, inner, &wide[2 * some * n], received, False)
                     status |= rm_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F64, some, 1, 1, n, received, 8 * n, 8 * n, 8, wide, 8 * n, 8, 8, NULL, 0,
                                                 0, sums, 8, 8, 8)
                 for k in range(some):
@@ -120,10 +143,12 @@ cdef class WeightNorm(Call):
                             wide[i] = received[i] - wide[i] * by
                     else:
                         sums[k] = sizes[k]
-                    for i in range(k * n, (k + 1) * n):
-                        wide[i] = wide[i] * factors[k] / sizes[k]
-                _by_lines(outer, some, inner, wide, received, True)
-                status |= rm_py_converted(RM_FORMAT_F64, f, some * n, received, made.data + at)
+                    _scaled_line(n, &wide[k * n], &factors[k], &sizes[k])
+                made_of = wide
+                if outer != 1:
+                    made_of = received
+                    _by_lines(outer, some, inner, wide, received, True)
+                status |= rm_py_converted(RM_FORMAT_F64, f, some * n, made_of, made.data + at)
                 status |= rm_py_converted(RM_FORMAT_F64, f, some, sums, other.data + begin * size)
                 begin += some
         _raise(status)
