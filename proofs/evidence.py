@@ -80,6 +80,8 @@ and tan in f64, and these functions of the reduced argument, for every k modulo 
 
 log2p1 and log10p1 are log1p times a constant: beside its proof they need what its low part is (`log_parts_dd`, `log1p_parts_dd`), and their steps are counted
 (`proofs/log_bases.py`). tanpi is tan from its reduced argument on, which has a proof (`proofs/halfturn_rests.py`).
+log_ndtr adds to -x^2/2 a logarithm of what erfcx and ndtr compute: its share is that of the logarithm's argument over the part of the bound for it
+(`proofs/log_ndtr.py`).
 
 log1p, atanh, asinh and acosh end with a logarithm of two parts, which is proved by itself (`log_sum_dd`, and `log1p_near_dd` where its table
 gives 1). Their share in the table is the error of its argument over the part of their bound that is not the logarithm's, or over 2^-88 of the

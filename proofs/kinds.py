@@ -48,6 +48,7 @@ KINDS = {
     "dd_log_parts": Kind("dd", "f64", "log_parts", "_parts"),
     "dd_log_parts_near": Kind("dd", "f64", "log_parts", "_parts"),
     "dd_log_base": Kind("dd", "f64", "log_bases"),
+    "dd_log_ndtr": Kind("dd", "f64", "log_ndtr"),
     "dd_log_known": Kind("dd", "f64", "logs"),
     "dd_log_range": Kind("dd", "f64", "log_ranges"),
     "dd_composed": Kind("dd", "f64", "composed"),

@@ -233,6 +233,13 @@ static void out(const char *name, vf64 v) { printf("out %s #%d\n", name, v.id); 
   }
 #define RM_PROOF_DD_LOG_RANGE(name, domain) RM_PROOF_DD_LOG_KNOWN(name, domain)
 #define RM_PROOF_DD_LOG_BASE(name, domain) RM_PROOF_DD_LOG_KNOWN(name, domain)
+#define RM_PROOF_DD_LOG_NDTR(name, domain)           \
+  if (!strcmp(argv[1], #name "_dd")) {               \
+    vf64 hi, lo, err;                                \
+    rec_exp_known = rec_log_known = argc == 2;       \
+    rm_##name##_dd(vf64_input("x"), &hi, &lo, &err); \
+    out("hi", hi), out("lo", lo), out("err", err);   \
+  }
 
 /* The step of erfinv and ndtri, from an argument x near the result, with both of its branches: a selection takes one. */
 #define RM_PROOF_DD_STEP_AS(kernel, name)                                                \

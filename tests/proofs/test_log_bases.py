@@ -1,4 +1,4 @@
-"""proofs/log_bases.py, log_parts.py and halfturn_rests.py: what they claim against direct evaluation, and changed constants and steps, which must fail."""
+"""proofs/log_bases.py, log_parts.py, log_ndtr.py and halfturn_rests.py: what they claim against direct evaluation, and changed constants and steps, which must fail."""
 
 import random
 import sys
@@ -76,3 +76,27 @@ def test_the_reduced_argument_of_tanpi():
             x = Fraction(rng.uniform(0, 1) * 2.0 ** rng.randrange(-40, 40))
             exact = flint.arb.pi() * taylor.ball(x - Fraction(round(16 * x), 16))
             assert seen(graph.evaluate(parsed, {"x": float(x)}), exact) <= 1
+
+
+def test_log_ndtr_is_within_its_bound():
+    """At random numbers, the whole kernel, whose bound has that of the logarithm in it."""
+    for fma in BUILDS.values():
+        full = whole("log_ndtr_dd", fma)
+        for x in numbers("log_ndtr_dd", 16):
+            assert seen(graph.evaluate(full, {"x": float(x)}), value("log_ndtr", x)) <= 1, float(x)
+
+
+def test_what_log_ndtr_is_proved_from_counts():
+    """The error of exp, the table's bound, and what the logarithm's bound is multiplied by."""
+    name, text = "log_ndtr_dd", graph.recorded("log_ndtr_dd")
+    (line,) = [line for line in text.splitlines() if line.startswith("exp_value ")]
+    error = line.rsplit(" ", 1)
+    worse = replaced(text, line, f"{error[0]} {(16 * float.fromhex(error[1])).hex()}")
+    smaller = with_constant(with_constant(text, 2.0**-50, 2.0**-62), float.fromhex("0x1.2p-67"), 2.0**-79)
+    above, below = prove.Piece(Fraction(3), Fraction(49, 16)), prove.Piece(Fraction(-1, 4), Fraction(-1, 8))
+    for fma in BUILDS.values():
+        assert max(ratio_of(name, text, fma, above), ratio_of(name, text, fma, below)) <= 1
+        assert ratio_of(name, worse, fma, above) > 1
+        assert ratio_of(name, smaller, fma, below) > 1
+    with pytest.raises(AssertionError):
+        ratio_of(name, with_constant(text, 1.25, 1.0), True, below)
