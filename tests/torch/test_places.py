@@ -185,3 +185,19 @@ def test_copies(dtype, general):
         del general[:]
         x.copy_(x)
     assert aten.copy_.default in general and torch.equal(x, y)
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("bad", [10**9, -7])
+def test_places_of_maxima_that_are_out_of_range(dims, bad):
+    """PyTorch's own operator, whose words an error would be, writes there."""
+    x, g = torch.ones((1, 1) + (4,) * dims), torch.ones((1, 1) + (2,) * dims)
+    places = torch.full(g.shape, bad)
+    two, one, none = [2] * dims, [1] * dims, [0] * dims
+    backward = getattr(torch.ops.aten, f"max_pool{dims}d_with_indices_backward")
+    adaptive = getattr(torch.ops.aten, f"adaptive_max_pool{dims}d_backward")
+    with rt.reproducible():
+        with pytest.raises(RuntimeError, match="indices"):
+            backward(g, x, two, two, none, one, False, places)
+        with pytest.raises(RuntimeError, match="indices"):
+            adaptive(g, x, places)

@@ -367,7 +367,11 @@ def _pooling(dims: int) -> None:
         return as_tensor(values), as_tensor(indices)
 
     def max_pool_backward(g: torch.Tensor, x: torch.Tensor, *arguments: Any) -> torch.Tensor:
-        return as_tensor(from_greatest(as_array(g), tuple(x.shape), as_array(arguments[-1])))
+        indices = as_array(arguments[-1])
+        try:
+            return as_tensor(from_greatest(as_array(g), tuple(x.shape), indices))
+        except IndexError as error:  # PyTorch writes where such an index says
+            raise RuntimeError(f"max_pool{dims}d_backward: {error}") from None
 
     def avg_pool(
         x: torch.Tensor,
