@@ -57,7 +57,8 @@ INSTEAD = {  # the macros of calls whose surroundings have other names: by sourc
     ("src/fft/kernels.c", "round_f32", "vf64_undecided_within"): "undecided_part_f32",
     ("src/fft/kernels.c", "round_f64", "vf64_undecided_f64"): "undecided_part_f64",
 }
-WITHIN = {"rm_decide_b64": "rm_decide_sum_b64"}  # a test that is part of another, which is watched
+# Tests that are part of others, which are watched.
+WITHIN = {"rm_decide_b64": "rm_decide_sum_b64", "rm_round_columns": "rm_round_sums"}
 DEFINITION = re.compile(r"^(?:\w[\w *]*[ *])?(\w+)\((?:[^;\n]*|.*\{.*)$", re.MULTILINE)
 KINDS = ["row", "settle", "reach", "ends", "known", "sum", "target", "deviations", "function", "part"]  # as in watch.h
 RECORD = np.dtype(

@@ -204,6 +204,13 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     EXACT_LANES(EXACT_KNOWN, RM_LANES, m__, c__, r__, err__);         \
     exact_open ? (1u << RM_LANES) - 1 : m__;                          \
   })
+#define WATCH_rm_round_sums(c, r, err, fmt, out)                   \
+  ({                                                               \
+    const vf64 c__ = (c), r__ = (r), err__ = (err);                \
+    const uint32_t m__ = rm_round_sums(c__, r__, err__, fmt, out); \
+    EXACT_LANES(EXACT_KNOWN, RM_LANES, m__, c__, r__, err__);      \
+    exact_open ? (1u << RM_LANES) - 1 : m__;                       \
+  })
 /* Elements of src/reduce/axes_kernels.c: the records of its rm_round_columns say where the first one is stored. */
 #define WATCH_rm_axes_round(p, place, a, to)             \
   ({                                                     \
