@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -271,3 +272,21 @@ def test_netlib(path, tmp_path, name, level, data):
     assert not any(word in upper for word in ("FAIL", "FATAL", "SUSPECT", "NOT DETECTED")), said
     if level > 1:
         assert f"GEM{'M' if level == 3 else 'V'}" in upper
+
+
+BESIDE = """
+import ctypes, sys
+first, asked = (ctypes.CDLL(p, mode=ctypes.RTLD_GLOBAL) for p in sys.argv[1:])
+asked.cblas_ddot.restype, v = ctypes.c_double, ctypes.c_double * 3
+print(asked.cblas_ddot(3, v(1.0, 2.0**-53, 5e-324), 1, v(1.0, 1.0, 1.0), 1))
+"""
+
+
+def test_beside_another_blas(path):
+    """Of a process that has loaded another one for all; the control is that one."""
+    other = NETLIB / "libblas.so.3"
+    if not other.exists():
+        pytest.skip("netlib's BLAS is not installed")
+    for asked, value in ((path, "1.0000000000000002"), (other, "1.0")):
+        command = [sys.executable, "-c", BESIDE, str(other), str(asked)]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == value
