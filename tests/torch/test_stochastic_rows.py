@@ -319,6 +319,22 @@ def test_what_is_not_there_says_so():
     assert any("repmath::cross_entropy" in name for name in block.uncovered)
 
 
+def test_gradients_of_weights_beside_what_is_not_finite():
+    """All NaN, or a refusal: never rounded to nearest without a word."""
+    x, g = numbers(3, 6), numbers(3, 6, seed=1)
+    weight = torch.ones(6)
+
+    def gradient(x, g):
+        y, mean, root = torch.ops.aten.native_layer_norm(x, [6], weight, None, EPS)
+        return torch.ops.aten.native_layer_norm_backward(g, x, [6], mean, root, weight, None, [False, True, False])[1]
+
+    with stochastic():
+        assert gradient(x.index_fill(1, torch.tensor([2]), float("nan")), g).isnan().all()
+    g[0, 0] = float("nan")
+    with stochastic(), pytest.raises(UncoveredOperatorError, match="of infinities and NaN it is not there"):
+        gradient(x, g)
+
+
 def test_enclosures_hold_their_values():
     """exp, log and root of rationals, small and large, to 128 bits and more."""
     cases = [Fraction(n, d) for n in (1, -1, 3, -7, 1999, -1999) for d in (1, 3, 10**6, 2**70)]

@@ -200,11 +200,17 @@ def layer_norm(at: Any, nearest: Any, x: Any, shape: Any, weight: Any, bias: Any
     return made[0], made[1], _with_eps(np.asarray(made[2]), eps)
 
 
+def _without_value(at: Any, nearest: Any) -> Any:
+    """A gradient of a weight where a set, or a gradient, is not finite: all NaN, or not known here."""
+    if not np.isnan(nearest).all():
+        raise at.lacks("of infinities and NaN it is")
+    return nearest
+
+
 def _weight_gradient(at: Any, nearest: Any, g: Any, x: Any, sets: _Sets, member: Any) -> Any:
     """g and x are (W, S): what belongs to each element of the weight; member gives the set of each column, as an index."""
-    bad = np.broadcast_to(~np.isfinite(g).all() | sets.bad.any(), (g.shape[0],))
-    if bad.any():
-        return nearest
+    if sets.bad.any() or not np.isfinite(g).all():
+        return _without_value(at, nearest)
     every = sets.x[member][None]
     made = at.last(nearest).formula(
         _of_weights, g, x, every, _number(sets.eps, 3), _number(sets.n, 3), place=lambda r: r[:, 0]
@@ -340,7 +346,7 @@ def group_norm_backward(
         """The sets of a channel are those of its group."""
         sets = _Sets(rows, eps)
         if sets.bad.any() or not np.isfinite(grads).all():
-            return nearest[1]
+            return _without_value(at, nearest[1])
         own = (np.arange(c) // (c // group))[:, None] + group * np.arange(n)  # (c, n)
         every = np.repeat(sets.x[own], inner, axis=1)  # (c, n * inner, size of a set)
         made = at.last(nearest[1]).formula(
