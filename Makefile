@@ -11,7 +11,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-comp
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo study test asan tsan fuzz test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep docs lint format stubs clean
+.PHONY: help demo study test asan tsan fuzz platforms test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep docs lint format stubs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,8 @@ help:
 	@echo "make asan             run the C tests under AddressSanitizer and UndefinedBehaviorSanitizer (a preset of CMakePresets.json)"
 	@echo "make tsan             run the C tests under ThreadSanitizer"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
+	@echo "make platforms        build the library for Windows, macOS and musl and run what can be run here (needs gcc-mingw-w64-x86-64-posix,"
+	@echo "                      wine64 and zig of PyPI's ziglang; what is missing is skipped)"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-opinfo      compare the bits of many samples of PyTorch's operators between instruction sets (minutes)"
 	@echo "make oracle           compare every input of each 32-bit function of one argument with an independent oracle (an hour)"
@@ -88,6 +90,9 @@ $(BIN)/ninja: | $(BIN)/python
 SECONDS ?= 600
 fuzz: $(VENV)/test.stamp
 	REPMATH_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/adversarial
+
+platforms: $(VENV)/test.stamp
+	REPMATH_PLATFORMS=1 $(BIN)/python -m pytest -v tests/packaging/test_platforms.py
 
 test-exhaustive: $(VENV)/test.stamp
 	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive

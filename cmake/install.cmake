@@ -38,7 +38,7 @@ if(NOT SKBUILD)
   set_target_properties(repmath PROPERTIES VERSION ${PROJECT_VERSION}
                                            SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()
-if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT APPLE)
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT APPLE AND NOT WIN32)
   target_link_options(repmath PRIVATE -Wl,--no-undefined -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
   set_property(TARGET repmath APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
 endif()
@@ -48,10 +48,15 @@ set(RM_INSTALLED repmath)
 if(NOT SKBUILD)
   list(APPEND RM_INSTALLED repmath_static)
 endif()
+# Windows' own place of a DLL is beside the programs; a wheel has none.
+set(RM_RUNTIME_DIR ${CMAKE_INSTALL_BINDIR})
+if(SKBUILD)
+  set(RM_RUNTIME_DIR ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS ${RM_INSTALLED} EXPORT repmath-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+        RUNTIME DESTINATION ${RM_RUNTIME_DIR})
 install(DIRECTORY include/repmath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
         PATTERN "cuda*.h" EXCLUDE) # installed with the CUDA library
 

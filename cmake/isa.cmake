@@ -16,6 +16,16 @@ else()
   set(RM_ISAS base)
 endif()
 
+# gcc aligns vectors on the stack to 32 and 64 bytes, and Windows calls functions with a stack aligned to 16: there the assembler
+# writes moves that need no alignment.
+if(WIN32 AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  foreach(isa avx2 avx512)
+    if(isa IN_LIST RM_ISAS)
+      list(APPEND RM_ISA_FLAGS_${isa} -Wa,-muse-unaligned-vector-move)
+    endif()
+  endforeach()
+endif()
+
 # The build for CPUs without vectors of 256 bits is the largest, since it has no masks: small code for its rows and draws.
 set_source_files_properties(src/nn/rows/kernels.c src/random/kernels.c src/reduce/axes_kernels.c
   PROPERTIES COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>>:-Os>")

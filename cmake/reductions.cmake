@@ -28,9 +28,9 @@ rm_isa_sources(
   src/blas/conv/kernels.c
   src/reduce/axes_kernels.c
   src/blas/gemm/kernels.c)
-# The engine for CPUs with tiles lies beside the build for avx512.
-if("avx512" IN_LIST RM_ISAS)
-  include(CheckCSourceCompiles)
+include(CheckCSourceCompiles)
+# The engine for CPUs with tiles lies beside the build for avx512. A process asks Linux for them.
+if("avx512" IN_LIST RM_ISAS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(CMAKE_REQUIRED_FLAGS "-mamx-tile -mamx-int8")
   check_c_source_compiles("#include <immintrin.h>
     int main(void) { _tile_dpbssd(0, 1, 2); _tile_release(); return 0; }" RM_COMPILES_TILES)

@@ -5,6 +5,12 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
+import os as _os
+import sys as _sys
+
+if _sys.platform == "win32":  # which looks for the libraries of a module in its own folder and in those that are named
+    _os.add_dll_directory(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "lib"))  # type: ignore[attr-defined]
+
 from . import _aliases, _core, _dlpack, _dtypes, certificate, dlpack, fft, init, linalg, nn, optim, random, rounding
 from ._accumulator import Accumulator
 from ._config import c_function, config, get_include, show_config

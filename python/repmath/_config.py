@@ -27,7 +27,7 @@ def get_include() -> str:
 
 def _library() -> str:
     """The path of the C library that the extension module uses, for ctypes."""
-    names = ("librepmath.so", "librepmath.dylib")
+    names = ("librepmath.so", "librepmath.dylib", "librepmath.dll")
     for name in names:
         path = _PACKAGE / "lib" / name
         if path.exists():

@@ -1,7 +1,11 @@
 /* REPMATH_ISA: an available build is the one that runs; an unknown or unavailable one is an error and writes nothing. Each
  * case runs in a child, because the choice is made once. */
+#if defined(_WIN32)
+#include <process.h>
+#else
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include "check.h"
 
@@ -29,6 +33,19 @@ static int case_default(const char *name) {
   return rm_isa_status() != RM_OK || !rm_isa() || !rm_isa_available(rm_isa());
 }
 
+#if defined(_WIN32)
+/* No process is forked there: the program is started once more, with the number of the case. */
+static int (*const cases[])(const char *) = {case_usable, case_unusable, case_default};
+static const char *program;
+static int in_child(int (*body)(const char *), const char *name) {
+  char number[] = "0";
+  while (cases[number[0] - '0'] != body) number[0]++;
+  fflush(stdout);
+  _putenv_s("REPMATH_ISA", name ? name : "");
+  const intptr_t status = _spawnl(_P_WAIT, program, "test_isa", number, (char *)NULL);
+  return (int)status;
+}
+#else
 static int in_child(int (*body)(const char *), const char *name) {
   fflush(stdout);
   pid_t child = fork();
@@ -41,8 +58,16 @@ static int in_child(int (*body)(const char *), const char *name) {
   if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
   return WEXITSTATUS(status);
 }
+#endif
 
-int main(void) {
+int main(int argc, char **argv) {
+#if defined(_WIN32)
+  program = argv[0];
+  if (argc > 1) return cases[argv[1][0] - '0'](getenv("REPMATH_ISA"));
+#else
+  (void)argc;
+  (void)argv;
+#endif
   static const char *const known[] = {"base", "avx2", "avx512", "avx512bf16", "amx", "neon"};
   CHECK(rm_isa_available("base"));
   for (int i = 0; i < (int)(sizeof known / sizeof *known); i++) {

@@ -5,11 +5,13 @@ import contextlib
 import fcntl
 import functools
 import hashlib
+import importlib.util
 import json
 import os
 import pathlib
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -161,6 +163,49 @@ def cross_aarch64(*flags: str) -> tuple[pathlib.Path, str]:
         "REPMATH_BUILD_TESTS=ON",
     )
     return where, qemu
+
+
+def mingw() -> str:
+    """gcc for Windows on x86-64, with threads."""
+    names = "x86_64-w64-mingw32-gcc-posix", "x86_64-w64-mingw32-gcc"
+    found = next((tool(name) for name in names if tool(name)), None)
+    if not found:
+        pytest.skip("not installed: x86_64-w64-mingw32-gcc (Debian's gcc-mingw-w64-x86-64-posix)")
+    return found
+
+
+def zig() -> str:
+    """The program of the package ziglang: clang with the C libraries of other systems."""
+    found = tool("zig")
+    if not found and importlib.util.find_spec("ziglang"):
+        found = str(pathlib.Path(importlib.util.find_spec("ziglang").origin).parent / "zig")
+    if not found:
+        pytest.skip("not installed: zig (pip install ziglang)")
+    return found
+
+
+def cross_zig(name: str, target: str, system: str, processor: str) -> pathlib.Path:
+    """The build of the library and the C tests for another system, by zig's clang and linker."""
+    wrappers = BUILDS / "zig"
+    with locked("zig"):
+        wrappers.mkdir(exist_ok=True)
+        for program, words in ((f"cc-{target}", f"cc -target {target}"), ("ar", "ar"), ("ranlib", "ranlib")):
+            path = wrappers / program
+            text = f'#!/bin/sh\nexec {shlex.quote(zig())} {words} "$@"\n'
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+                path.chmod(0o755)
+    return build(
+        name,
+        f"CMAKE_SYSTEM_NAME={system}",
+        f"CMAKE_SYSTEM_PROCESSOR={processor}",
+        f"CMAKE_C_COMPILER={wrappers / f'cc-{target}'}",
+        f"CMAKE_AR={wrappers / 'ar'}",
+        f"CMAKE_RANLIB={wrappers / 'ranlib'}",
+        "CMAKE_BUILD_TYPE=Cross",
+        f"CMAKE_C_FLAGS={QUICK}",
+        "REPMATH_BUILD_TESTS=ON",
+    )
 
 
 def available_isas(where: pathlib.Path) -> list[str]:

@@ -34,7 +34,7 @@ TARGETS = (
 
 def _register() -> str:
     folder = pathlib.Path(_config.get_include()).parent / "lib"
-    path = folder / ("librepmath_xla.dylib" if sys.platform == "darwin" else "librepmath_xla.so")
+    path = folder / ("librepmath_xla" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so"))
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
