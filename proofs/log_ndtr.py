@@ -22,7 +22,7 @@ from .taylor import Model, SplitBox, ball, low, pow2, taylor, up
 
 
 def part_of(graph: Graph) -> int:
-    """The part of the bound for the argument; that the graph ends as said."""
+    """The part of the bound for the argument; that the graph ends as said, with q of all of x."""
     nodes = graph.nodes
     hi, lo, err = (graph.outputs[k] for k in ("hi", "lo", "err"))
     (value,) = [i for i, (op, _) in enumerate(nodes) if op == "log_value"]
@@ -56,6 +56,16 @@ def part_of(graph: Graph) -> int:
     return part
 
 
+def not_clipped(graph: Graph) -> Fraction:
+    """Up to which size of x < 0 q is of x: a is the smaller of that and |x|."""
+    nodes = graph.nodes
+    negated = nodes[graph.outputs["hi"]][1][0]
+    a = nodes[nodes[nodes[nodes[negated][1][0]][1][1]][1][1]][1]
+    (limit,) = [args[0] for op, args in (nodes[k] for k in a) if op == "const"]
+    assert ("abs", [nodes.index(("input", ["x"]))]) in [nodes[k] for k in a]
+    return Fraction(float.fromhex(limit))
+
+
 class LogNdtr(LogKnown, Computed):
     def is_error_of(self, k: int, s: int) -> bool:
         """Through a selection and a change of sign of both."""
@@ -73,6 +83,7 @@ class LogNdtr(LogKnown, Computed):
 def analyse(kernel: Kernel, graph: Graph, low_end: Fraction, high_end: Fraction, choices: dict, piece) -> LogNdtr:
     ctx.prec, Model.order = PRECISION, ORDER
     part = part_of(graph)
+    assert not_clipped(graph) >= -kernel.domain[0].low
     graph = Graph(graph.nodes, {**graph.outputs, "part": part})
     return LogNdtr(graph, kernel.format, *within(low_end, high_end), choices, parts={})
 

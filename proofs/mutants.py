@@ -33,10 +33,10 @@ from typing import Any
 
 from flint import arb
 
-from . import angles, halfturns, octaves, pairs, prove, quantiles, scaled, sums, two
+from . import angles, halfturns, log_ndtr, octaves, pairs, prove, quantiles, scaled, sums, two
 from .graph import HERE, Graph, Kernel, bits_of, digest, double_of, evaluate, kernels, parse, recorded
 from .kinds import KINDS, hook
-from .loose import Place, fixed, loose, read, sensitivities
+from .loose import SUMS, Place, fixed, loose, read, sensitivities
 from .points import TABLES, Point, entries_at, evaluates, known, observed, point, points, refutes
 from .taylor import SplitBox
 from .trig import CUTS, Reduced, cut_of, nodes_after
@@ -171,11 +171,30 @@ def read_as_written(kernel: Kernel, graph: Graph) -> set[int]:
     everything = set(range(len(graph.nodes)))
     if module in ("quantiles", "sums"):  # constants of the step, by its shape; the share of the result
         return everything - analysed_part(kernel, graph)
-    if module == "log_ranges" or kernel.kind == "dd_log_known":  # the shape of what comes before the logarithm
+    if module in ("log_ranges", "log_bases") or kernel.kind == "dd_log_known":  # the shape of what comes before the logarithm
         return everything
+    if module == "log_ndtr":  # the shape of what comes after it, with its numbers
+        return after_logarithm(graph)
     if module in SCALED:  # -1 stands for -2^-n
         return {k for k, (op, args) in enumerate(graph.nodes) if op == "const" and abs(float.fromhex(args[0])) == 1}
     return found
+
+
+def after_logarithm(graph: Graph) -> set[int]:
+    """All nodes but those of which the logarithm's arguments and the part of the bound for them are made, and the constants that these nodes read too."""
+    arguments, stack = set(), [*(graph.outputs[k] for k in ("xh", "xl", "uh", "ul")), log_ndtr.part_of(graph)]
+    while stack:
+        k = stack.pop()
+        if k not in arguments:
+            arguments.add(k)
+            stack += operands(graph, k)
+    others = set(range(len(graph.nodes))) - arguments
+    return others | {a for k in others for a in operands(graph, k) if graph.nodes[a][0] == "const"}
+
+
+def operands(graph: Graph, k: int) -> list[int]:
+    op, args = graph.nodes[k]
+    return [a for a in ([*args[:3], *args[-1]] if op in SUMS else args) if isinstance(a, int)]
 
 
 def analysed_part(kernel: Kernel, graph: Graph) -> set[int]:
@@ -242,7 +261,7 @@ def premises(kernel: Kernel, text: str, mutant: Mutant) -> bool:
     try:
         if kernel.kind in STEPPED and at in before_magic(text):
             return nearest_multiples(kernel)
-        if KINDS[kernel.kind].module == "halfturns":
+        if KINDS[kernel.kind].module in ("halfturns", "halfturn_rests"):
             with replaced(halfturns, recorded=lambda name: changed_to(text, *mutant)):
                 halfturns.zeros(kernel)
         if kernel.kind == "dd_one_octave":
@@ -711,7 +730,7 @@ def at_steps(kernel: Kernel, lines: list[str], mutant: Mutant, pieces: list[prov
     (at, _), _ = mutant
     begin = bits_of(float(prove.OCTAVE))
     users = {line.split()[0] for line in lines if f"#{at}" in line.split()}
-    if kernel.kind not in ("dd_log_sum", "dd_sum") or lines[at] != f"iconst {begin}" or users != {"isub"}:
+    if kernel.kind not in ("dd_log_sum", "dd_log_parts", "dd_sum") or lines[at] != f"iconst {begin}" or users != {"isub"}:
         return None
     ends, near, found = [Fraction(double_of(begin + (j << 48))) for j in range(33)], Fraction(1, 2**48), []
     if kernel.kind == "dd_sum":  # the sum is within 2^-52 of 1 + e^-x
