@@ -123,6 +123,26 @@ def flat(result) -> list:
     return [part for r in result for part in flat(r)] if isinstance(result, (tuple, list)) else [result]
 
 
+def near_ties(generator, rows: int, words: int):
+    """Rows with 2^-10 and -2^-10 at two places, as the gradient of a cross entropy has whose softmax is sharp: a fifth of their products with
+    other numbers are halfway between two results, which only exact sums decide."""
+    import numpy as np
+
+    a, every = np.zeros((rows, words), np.float32), np.arange(rows)
+    a[every, generator.permutation(words)[:rows]] = 2.0**-10
+    a[every, generator.permutation(words)[:rows]] = -(2.0**-10)
+    return a
+
+
+def specials(x):
+    """A copy with a row that has a NaN, one that has an infinity, and one that has both."""
+    import numpy as np
+
+    x = x.copy()
+    x[1, 3], x[2, 5], x[3, 7], x[3, 11] = np.nan, np.inf, -np.inf, np.nan
+    return x
+
+
 def calls(report: Report, build: pathlib.Path) -> None:
     """Each public call with tensors on the GPU has the bits of the call with NumPy arrays."""
     import numpy as np
@@ -159,6 +179,14 @@ def calls(report: Report, build: pathlib.Path) -> None:
     import ml_dtypes
 
     generator = np.random.default_rng(1)
+    ties, weights = near_ties(generator, 256, 50257), generator.standard_normal((50257, 96)).astype(np.float32)
+    one("matmul beside ties float32", repmath.matmul, (ties, weights), {})
+    one(
+        "matmul beside ties, transposed",
+        repmath.matmul,
+        (ties.T[:5003], generator.standard_normal((256, 96)).astype(np.float32)),
+        {},
+    )
 
     for dtype in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
         kind = np.dtype(dtype).name
@@ -178,8 +206,14 @@ def calls(report: Report, build: pathlib.Path) -> None:
         for name, arguments, keywords in [
             ("sum", (x,), {"axis": 1}), ("sum", (x,), {"axis": 0}), ("sum", (x,), {}), ("mean", (x,), {"axis": 1}),
             ("var", (x,), {"axis": 1}), ("cumsum", (x,), {"axis": 1}), ("matmul", (x, w), {}), ("matmul", (w.T, y.T), {}),
+            ("cumsum", (x,), {"axis": 0}), ("cumsum", (np.where(x > 12, -np.inf, x).astype(dtype),), {"axis": 1}),
+            ("index_add", (x, target % 64, y), {}), ("segment_sum", (x, np.sort(target % 64)), {}),
+            ("scatter_add", (x, 0, generator.integers(0, 64, y.shape), y), {}), ("matmul", (specials(x), w), {}),
         ]:  # fmt: skip
             one(f"{name} {kind}", getattr(repmath, name), arguments, keywords)
+        logs = repmath.nn.log_softmax(x)
+        for name, arguments in [("nll_loss", (logs, target)), ("nll_loss_backward", (np.ones((), dtype), logs, target))]:
+            one(f"nn.{name} {kind}", getattr(repmath.nn, name), arguments, {})
         for name, ufunc in repmath._core.ufuncs.items():
             one(f"dlpack.{name} {kind}", getattr(repmath.dlpack, name), (x, y, x)[: ufunc.nin], {})
 
@@ -274,6 +308,21 @@ def times(report: Report, build: pathlib.Path) -> None:
             a, b = normal(n, n, dtype=dtype), normal(n, n, dtype=dtype)
             compare(f"matmul {kind} {n}", partial(repmath.matmul, a, b), partial(torch.matmul, a, b), operations=2 * n**3)
 
+    import numpy as np
+
+    ties = torch.from_numpy(near_ties(np.random.default_rng(1), 1024, 50257)).cuda()
+    words, inner = normal(50257, 768), normal(1024, 768)
+    for what, a, b in (
+        ("matmul beside ties (1024, 50257) by (50257, 768)", ties, words),
+        ("matmul beside ties, transposed", ties.T, inner),
+    ):
+        compare(
+            what,
+            partial(repmath.matmul, a, b),
+            partial(torch.matmul, a, b),
+            operations=2 * a.shape[0] * a.shape[1] * b.shape[1],
+        )
+    del ties, words, inner
     source, sink = normal(BIG), torch.empty(BIG, device="cuda")
     report.line(f"copy of 256 MiB: {2 * 4 * BIG / timed(torch, partial(sink.copy_, source)) / 1e6:.0f} GB/s")
     peak = normal(8192, 8192)

@@ -1,7 +1,8 @@
 /* Matrix products of f32, f16 and bf16: the CPU's accumulation chains in binary64, bound and Ziv's rounding test
  * (blas/gemm/bound_b64.h, epilogue_b64.h), over tiles in shared memory. Undecided elements are marked in a bitmap. A second
- * kernel sums them again in double-double (retry.h); a third gives those still undecided to the CPU's resolver. */
+ * kernel sums them again in double-double (retry.h); a third sums those still undecided exactly (exact_elements.h). */
 #include "dense_async.h"
+#include "exact_elements.h"
 #include "retry.h"
 
 #include "../blas/gemm/epilogue_b64.h"
@@ -23,16 +24,34 @@ __device__ bounded_element with_bound(const rm_matmul_problem &p, int64_t i, int
   return bounded_element{c, err, bias};
 }
 
+/* The bits of an element whose terms, or whose old value, are not finite, where that decides it. Nothing overflows in
+ * binary64 here, so that an infinite or NaN sum has such terms; but padding, a zero in the sum, must not make a NaN of them. */
+__device__ bool special_bits(const rm_matmul_problem &p, const bounded_element &e, double old, uint64_t *bits) {
+  if (p.alpha_beta)
+    return rm_is_alpha_beta_infinity(p.alpha_beta, rm_is_finite(e.c) && rm_is_finite(e.err), old, p.out_fmt, bits);
+  if (rm_is_finite(e.c) || (rm_is_nan(e.c) && (p.a.im2col || p.b.im2col))) return false;
+  *bits = rm_is_nan(e.c) ? rm_nan_bits(p.out_fmt) : rm_infinity_bits(p.out_fmt) | (e.c < 0.0 ? rm_sign_bit(p.out_fmt) : 0);
+  return true;
+}
+
 /* Rounds and stores an element; returns whether it is decided. If not, C keeps its old value. */
-__device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, bounded_element e, bool c_aligned) {
+__device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, const bounded_element &e, bool c_aligned) {
   char out[8], *at = address_in_c(p, i, j);
+  double v = e.c, err = e.err, old = 0.0;
   if (p.alpha_beta) {
-    const double old = p.alpha_beta->beta == 0.0 ? 0.0 : rm_read_element(at, p.out_fmt);
-    e.c = rm_alpha_beta_vector(p.alpha_beta, e.c, old, &e.err);
+    if (p.alpha_beta->beta != 0.0) old = rm_read_element(at, p.out_fmt);
+    v = rm_alpha_beta_vector(p.alpha_beta, v, old, &err);
   }
-  const bool undecided = rm_round_vector(e.c, e.err, out, p.out_fmt);
-  if (!undecided) write(at, out, rm_size_of(p.out_fmt), c_aligned);
-  return !undecided;
+  if (!rm_round_vector(v, err, out, p.out_fmt)) {
+    write(at, out, rm_size_of(p.out_fmt), c_aligned);
+    return true;
+  }
+  /* Results that are not finite, which that leaves undecided. */
+  uint64_t bits;
+  if (!special_bits(p, e, old, &bits) && !(rm_is_finite(v) && rm_is_finite(err) && rm_decide_b64(v, err, p.out_fmt, &bits)))
+    return false;
+  rm_write_bits(at, bits, p.out_fmt);
+  return true;
 }
 
 template <int fmt>
@@ -136,38 +155,6 @@ template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStrea
   RM_LAUNCH(dense_kernel<fmt>, t.count < INT32_MAX ? t.count : INT32_MAX, RM_D_THREADS, s, d, t);
 }
 
-/* Computes an undecided element from its operands: accumulation chains in the order of any engine, then the tiers of the
- * resolver. */
-__device__ void resolve(const rm_matmul_problem &p, int64_t r, int64_t c) {
-  double sum = 0.0, row2 = 0.0, col2 = 0.0;
-  for (int64_t k0 = 0; k0 < p.k; k0 += RM_KC) {
-    double chain = 0.0;
-    for (int64_t k = k0; k < k0 + RM_KC && k < p.k; k++) {
-      const char *at_x = element_at(&p.a, r, k), *at_y = element_at(&p.b, c, k); /* NULL: padding */
-      const double x = at_x ? rm_read_element(at_x, p.fmt) : 0.0, y = at_y ? rm_read_element(at_y, p.fmt) : 0.0;
-      chain = vf64_mad(x, y, chain);
-      row2 = vf64_mad(x, x, row2);
-      col2 = vf64_mad(y, y, col2);
-    }
-    sum += chain;
-  }
-  const bounded_element e = with_bound(p, r, c, sum, vf64_sqrt(row2), vf64_sqrt(col2));
-  rm_block block = {r, 1, c, 1};
-  rm_vector_facts row = {0, 0, 0}, col = {0, 0, 0};
-  rm_tiers tiers = {0, 0, 0};
-  rm_resolver resolver = {};
-  resolver.p = &p, resolver.block = &block, resolver.rows = &row, resolver.cols = &col, resolver.tiers = &tiers;
-  char *at = address_in_c(p, r, c);
-  rm_write_bits(at,
-                p.alpha_beta ? rm_resolve_alpha_beta_b64(&resolver, 0, 0, e.c, e.err, rm_read_bits(at, p.out_fmt))
-                             : rm_resolve_element_b64(&resolver, 0, 0, e.c, e.err, e.bias),
-                p.out_fmt);
-}
-
-__global__ void b64_accurate(const __grid_constant__ device_problem d, const uint32_t *undecided, int64_t words) {
-  each_undecided_element(d, undecided, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) { resolve(p, r, c); });
-}
-
 } // namespace
 
 rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) {
@@ -200,14 +187,14 @@ rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) 
           default: RM_LAUNCH(b64_tiles<RM_F32>, blocks, RM_T_THREADS, s, d, t);
         }
       },
-      [=](const device_problem &d, uint32_t *undecided, int64_t words, int64_t blocks) {
-        const int64_t groups = (words + RM_RETRY_THREADS - 1) / RM_RETRY_THREADS;
-        const int64_t retries = groups < RM_RETRY_BLOCKS ? groups : RM_RETRY_BLOCKS;
+      [=](const device_problem &d, uint32_t *undecided, int64_t words) {
+        const int64_t each = retry_words_each(words), blocks = (words + each - 1) / each;
+        const int64_t retries = blocks < INT32_MAX ? blocks : INT32_MAX;
         switch (d.p.fmt) {
-          case RM_F16: RM_LAUNCH(retry_kernel<RM_F16>, retries, RM_RETRY_THREADS, s, d, undecided, words); break;
-          case RM_BF16: RM_LAUNCH(retry_kernel<RM_BF16>, retries, RM_RETRY_THREADS, s, d, undecided, words); break;
-          default: RM_LAUNCH(retry_kernel<RM_F32>, retries, RM_RETRY_THREADS, s, d, undecided, words);
+          case RM_F16: RM_LAUNCH(retry_kernel<RM_F16>, retries, RM_RETRY_THREADS, s, d, undecided, words, each); break;
+          case RM_BF16: RM_LAUNCH(retry_kernel<RM_BF16>, retries, RM_RETRY_THREADS, s, d, undecided, words, each); break;
+          default: RM_LAUNCH(retry_kernel<RM_F32>, retries, RM_RETRY_THREADS, s, d, undecided, words, each);
         }
-        RM_LAUNCH(b64_accurate, blocks, RM_BLOCK, s, d, undecided, words);
+        return run_exact(d, undecided, words, s);
       });
 }

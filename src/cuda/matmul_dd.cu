@@ -3,8 +3,8 @@
  * format, the element is left undecided: one chain, which the bias joins (rm_bound_dot2). Its count: a term passes K two-sums
  * and that of the bias; an error of a product joins that of its two-sum, then K of these, then what the bias leaves over: K +
  * 1 and K + 2 additions, where the bound has K + 64 and twice that. Where both ends of the interval round to the same
- * normal number, it is the result. Else a thread computes the element by the superaccumulator. */
-#include "tiles.h"
+ * normal number, it is the result. Else threads compute the element by superaccumulators (exact_elements.h). */
+#include "exact_elements.h"
 
 #include "../blas/gemm/bound_dd.h"
 #include "matmul.h"
@@ -84,17 +84,6 @@ __global__ void __launch_bounds__(RM_T_THREADS) dd_tiles(const __grid_constant__
   }
 }
 
-__global__ void dd_accurate(const __grid_constant__ device_problem d, const uint32_t *undecided, int64_t words) {
-  each_undecided_element(d, undecided, words, [](const rm_matmul_problem &p, int64_t r, int64_t c) {
-    uint32_t flags = 0; /* a device has nowhere to raise them */
-    char *at = address_in_c(p, r, c);
-    rm_write_bits(at,
-                  p.alpha_beta ? rm_exact_alpha_beta(&p, r, c, rm_read_bits(at, RM_F64), &flags)
-                               : rm_exact_element(&p, r, c, &flags),
-                  RM_F64);
-  });
-}
-
 } // namespace
 
 rm_status rm_cuda_matmul_dd(const rm_matmul_problem *p, rm_cuda_stream stream) {
@@ -102,7 +91,5 @@ rm_status rm_cuda_matmul_dd(const rm_matmul_problem *p, rm_cuda_stream stream) {
   return run_tiles(
       device_problem_of(p), s,
       [=](const device_problem &d, const tiling &t, int64_t blocks) { RM_LAUNCH(dd_tiles, blocks, RM_T_THREADS, s, d, t); },
-      [=](const device_problem &d, const uint32_t *undecided, int64_t words, int64_t blocks) {
-        RM_LAUNCH(dd_accurate, blocks, RM_BLOCK, s, d, undecided, words);
-      });
+      [=](const device_problem &d, const uint32_t *undecided, int64_t words) { return run_exact(d, undecided, words, s); });
 }

@@ -139,6 +139,17 @@ __device__ inline void find_indices(side &s, const rm_operand &o, int64_t k0, in
   if (t >= 0 && t < RM_DEPTH && k0 + t < terms) s.index[t] = spot_of(o, k0 + t, true);
 }
 
+/* The element at an index k of a vector; 0 in the place of padding. */
+template <int fmt>
+__device__ double im2col_element(const rm_operand &o, const spot &vector, const spot &index, bool is_aligned) {
+  if (o.im2col)
+    for (int c = 0; c < RM_COORDINATES; c++) {
+      const int64_t x = vector.at[c] + index.at[c];
+      if (x < 0 || x >= o.im2col->size[c]) return 0.0;
+    }
+  return read<fmt>(o.base + vector.offset + index.offset, is_aligned);
+}
+
 /* Loads DEPTH indices from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than vectors. */
 template <int fmt>
 __device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t vectors, int64_t k0, int64_t terms,
@@ -148,13 +159,8 @@ __device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t 
                         : (o.k_stride < 0 ? -o.k_stride : o.k_stride) < (o.row_stride < 0 ? -o.row_stride : o.row_stride);
   for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_T_THREADS) {
     const int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
-    bool inside = first + l < vectors && k0 + k < terms;
-    if (inside && o.im2col)
-      for (int c = 0; c < RM_COORDINATES; c++) {
-        const int64_t x = s.vector[l].at[c] + s.index[k].at[c];
-        inside = inside && x >= 0 && x < o.im2col->size[c];
-      }
-    s.x[k][l] = inside ? read<fmt>(o.base + s.vector[l].offset + s.index[k].offset, is_aligned) : 0.0;
+    const bool inside = first + l < vectors && k0 + k < terms;
+    s.x[k][l] = inside ? im2col_element<fmt>(o, s.vector[l], s.index[k], is_aligned) : 0.0;
   }
 }
 
@@ -251,21 +257,6 @@ __device__ inline double vector_element(const side &a, const side &b, int k) {
   return threadIdx.x < RM_T ? a.x[k][threadIdx.x] : b.x[k][threadIdx.x - RM_T];
 }
 
-/* Calls f(problem, row, column) for this thread's share of the undecided elements. */
-template <class F>
-__device__ void each_undecided_element(const device_problem &d, const uint32_t *undecided, int64_t words, F f) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, product = d.p.m * d.p.n;
-  for (int64_t w = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < words; w += step) {
-    const uint32_t bits = undecided[w];
-    for (int bit = 0; bit < 32; bit++)
-      if (bits >> bit & 1u) {
-        const int64_t at = w * 32 + bit;
-        const rm_matmul_problem p = problem_of(d, at / product);
-        f(p, at % product / p.n, at % p.n);
-      }
-  }
-}
-
 /* Runs `tiles` and then `accurate` over a problem that is not empty. */
 template <class Tiles, class Accurate>
 rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, Accurate accurate) {
@@ -280,8 +271,8 @@ rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, A
     return RM_ERR_DEVICE;
   t.undecided = static_cast<uint32_t *>(work.data);
   tiles(d, t, t.count < INT32_MAX ? t.count : INT32_MAX);
-  accurate(d, t.undecided, words, blocks_for(words));
-  return launched();
+  const rm_status status = accurate(d, t.undecided, words);
+  return status ? status : launched();
 }
 
 } // namespace

@@ -3,7 +3,10 @@
 #ifndef RM_TESTS_EMULATE_H
 #define RM_TESTS_EMULATE_H
 
+#undef _FORTIFY_SOURCE /* its _longjmp takes the change to another stack for an error */
+#include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,13 +15,20 @@
 #define RM_CFG_EMULATE_DEVICE 1
 #define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
 #define RM_CFG_SORT_THREADS 32
+#ifndef RM_CFG_RETRY_THREADS
+#define RM_CFG_RETRY_THREADS 64
+#endif
 #define RM_CFG_WORD_BLOCKS 2 /* so that a thread has several rounds */
 #define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
 #define RM_CFG_BIG_CHECK(ok) ((ok) ? (void)0 : abort())
 
 #define __global__ static
 #define __device__
+#if defined(RM_CFG_EMULATE_STRICT)
+#define __shared__ static __attribute__((section("rm_shared"))) /* so that it can be filled as a whole */
+#else
 #define __shared__ static
+#endif
 #define __launch_bounds__(...)
 #define __grid_constant__
 
@@ -119,6 +129,11 @@ static inline unsigned atomicOr(uint32_t *p, uint32_t bits) {
   *p |= bits;
   return old;
 }
+static inline unsigned atomicAnd(uint32_t *p, uint32_t bits) {
+  uint32_t old = *p;
+  *p &= bits;
+  return old;
+}
 static inline unsigned atomicAdd(unsigned *p, unsigned x) {
   unsigned old = *p;
   *p += x;
@@ -130,25 +145,67 @@ static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long 
   return old;
 }
 
-/* Fibers of one block. A device's thread cannot reach another's variables, only shared and global memory; so that the first
- * thread's, which leads blocks, cannot be read here either, its stack is protected while another runs. */
+/* With RM_CFG_EMULATE_STRICT, threads run in an order of chance between barriers, shared memory holds NaNs and -1 when a kernel
+ * begins, and a thread that comes to another barrier than the others of its block, or ends while they wait, stops the program.
+ * Elsewhere threads run in turn from either end. So much memory is filled, and no more, that programs of many launches end. */
+#if defined(RM_CFG_EMULATE_STRICT)
+enum { EMULATED_STRICT = 1 };
+#else
+enum { EMULATED_STRICT = 0 };
+#endif
+extern "C" __attribute__((weak, visibility("hidden"))) char __start_rm_shared[], __stop_rm_shared[];
+static inline void emulated_poison() {
+  static int64_t room = INT64_C(1) << 32;
+  const int64_t bytes = __stop_rm_shared - __start_rm_shared;
+  if (!EMULATED_STRICT || bytes <= 0 || bytes > room) return;
+  room -= bytes;
+  memset(__start_rm_shared, 0xff, static_cast<size_t>(bytes));
+}
+
+/* Fibers of one block, which are made once: each runs its thread's code of every block. A device's thread cannot reach
+ * another's variables, only shared and global memory; so that the first thread's, which leads blocks, cannot be read here
+ * either, its stack is protected while another runs. Fibers change places by _longjmp, which asks the system for nothing. */
 enum { EMULATED_STACK = 96 << 10, EMULATED_THREADS = 256 };
 struct emulated_block {
-  ucontext_t scheduler, fiber[EMULATED_THREADS];
-  bool done[EMULATED_THREADS];
+  jmp_buf scheduler, fiber[EMULATED_THREADS];
+  bool made[EMULATED_THREADS], done[EMULATED_THREADS];
+  int line[EMULATED_THREADS]; /* of the barrier at which a thread waits */
+  const char *file[EMULATED_THREADS];
   char *stacks;
   unsigned running;
+  uint32_t seed;
   void (*call)(void *);
   void *context;
 };
 static emulated_block emulated;
 
-static void emulated_start() {
-  emulated.call(emulated.context);
-  emulated.done[emulated.running] = true;
-  swapcontext(&emulated.fiber[emulated.running], &emulated.scheduler);
+__attribute__((noinline)) static void emulated_leave() {
+  if (!_setjmp(emulated.fiber[emulated.running])) _longjmp(emulated.scheduler, 1);
 }
-static inline void __syncthreads() { swapcontext(&emulated.fiber[emulated.running], &emulated.scheduler); }
+static void emulated_start() {
+  for (;;) {
+    emulated.call(emulated.context);
+    emulated.done[emulated.running] = true;
+    emulated_leave();
+  }
+}
+/* Runs the fiber up to its next barrier, or its end. */
+__attribute__((noinline)) static void emulated_enter(unsigned t) {
+  if (_setjmp(emulated.scheduler)) return;
+  if (emulated.made[t]) _longjmp(emulated.fiber[t], 1);
+  ucontext_t start;
+  getcontext(&start);
+  start.uc_stack.ss_sp = emulated.stacks + size_t(t) * EMULATED_STACK;
+  start.uc_stack.ss_size = EMULATED_STACK;
+  start.uc_link = nullptr;
+  makecontext(&start, emulated_start, 0);
+  emulated.made[t] = true;
+  setcontext(&start);
+}
+static inline void __syncthreads(int line = __builtin_LINE(), const char *file = __builtin_FILE()) {
+  emulated.line[emulated.running] = line, emulated.file[emulated.running] = file;
+  emulated_leave();
+}
 
 /* The products of mma.m8n8k4 (src/cuda/tiles.h): every thread gives its factors, and takes its two sums when all have. */
 static inline void multiply_mma(double (&c)[2], double a, double b) {
@@ -168,32 +225,38 @@ static void emulated_protect(bool now) {
   is_protected = now;
 }
 
+static void emulated_same_barrier(unsigned block) {
+  for (unsigned t = 1; t < block; t++) {
+    const bool ended = emulated.done[t] || emulated.done[0];
+    if (!ended && emulated.line[t] == emulated.line[0] && strcmp(emulated.file[t], emulated.file[0]) == 0) continue;
+    fprintf(stderr, "threads 0 and %u of a block are at different barriers\n", t);
+    abort();
+  }
+}
+
 template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   if (block > EMULATED_THREADS) abort();
   if (!emulated.stacks) emulated.stacks = static_cast<char *>(aligned_alloc(4096, size_t(EMULATED_STACK) * EMULATED_THREADS));
   emulated.call = [](void *f) { (*static_cast<F *>(f))(); };
   emulated.context = &body;
   blockDim.x = block, gridDim.x = grid;
+  emulated_poison();
   for (blockIdx.x = 0; blockIdx.x < grid; blockIdx.x++) {
-    for (unsigned t = 0; t < block; t++) {
-      getcontext(&emulated.fiber[t]);
-      emulated.fiber[t].uc_stack.ss_sp = emulated.stacks + size_t(t) * EMULATED_STACK;
-      emulated.fiber[t].uc_stack.ss_size = EMULATED_STACK;
-      emulated.fiber[t].uc_link = nullptr;
-      makecontext(&emulated.fiber[t], emulated_start, 0);
-      emulated.done[t] = false;
-    }
-    for (unsigned left = block, round = 0; left > 0;
-         round++) { /* every thread up to its next barrier, in turn from either end */
+    for (unsigned t = 0; t < block; t++) emulated.done[t] = false;
+    for (unsigned left = block, round = 0; left > 0; round++) { /* every thread up to its next barrier */
+      emulated.seed = emulated.seed * 1664525u + 1013904223u;
+      const unsigned from = EMULATED_STRICT ? (emulated.seed >> 8) % block : 0;
+      const bool back = EMULATED_STRICT ? emulated.seed >> 31 : round % 2;
       left = 0;
       for (unsigned u = 0; u < block; u++) {
-        const unsigned t = round % 2 ? block - 1 - u : u;
+        const unsigned t = (from + (back ? block - 1 - u : u)) % block;
         if (emulated.done[t]) continue;
         threadIdx.x = emulated.running = t;
         emulated_protect(t != 0);
-        swapcontext(&emulated.scheduler, &emulated.fiber[t]);
+        emulated_enter(t);
         left += !emulated.done[t];
       }
+      if (EMULATED_STRICT && left) emulated_same_barrier(block);
     }
     emulated_protect(false);
   }

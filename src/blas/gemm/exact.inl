@@ -31,11 +31,16 @@ RM_STATIC void rm_exact_sum_products(rm_superaccumulator *acc, const rm_matmul_p
   }
 }
 
+/* The bits of C[i,j] from the exact sum of its products. */
+RM_STATIC uint64_t rm_exact_round(const rm_matmul_problem *p, int64_t i, int64_t j, rm_superaccumulator *acc,
+                                  uint32_t *flags) {
+  if (p->bias.base) rm_superacc_add_array(acc, p->fmt, 1, p->bias.base + i * p->bias.row + j * p->bias.col, 0);
+  return rm_superacc_round(acc, p->out_fmt, RM_NEAREST, flags);
+}
 RM_HOST_EXTERN uint64_t rm_exact_element(const rm_matmul_problem *p, int64_t i, int64_t j, uint32_t *flags) {
   rm_superaccumulator acc;
   rm_exact_sum_products(&acc, p, i, j);
-  if (p->bias.base) rm_superacc_add_array(&acc, p->fmt, 1, p->bias.base + i * p->bias.row + j * p->bias.col, 0);
-  return rm_superacc_round(&acc, p->out_fmt, RM_NEAREST, flags);
+  return rm_exact_round(p, i, j, &acc, flags);
 }
 
 /* The first of n elements that is not finite, from the given one on; n without one. */
@@ -169,18 +174,23 @@ RM_HOST_EXTERN int rm_special_alpha_beta(const rm_matmul_problem *p, double sum,
   return 1;
 }
 
-RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t i, int64_t j, uint64_t old, uint32_t *flags) {
+/* The bits of RN(alpha S + beta d) from the exact sum of the products. */
+RM_STATIC uint64_t rm_exact_round_alpha_beta(const rm_matmul_problem *p, const rm_superaccumulator *acc, uint64_t old,
+                                             uint32_t *flags) {
   const double alpha = p->alpha_beta->alpha, beta = p->alpha_beta->beta,
                d = beta == 0.0 ? 0.0 : rm_to_double(old, p->out_fmt);
+  if (!acc->classes && rm_is_finite(alpha) && rm_is_finite(beta) && rm_is_finite(d))
+    return rm_exact_scale(acc, alpha, beta, d, p->out_fmt, flags);
+  uint32_t unused = 0;
+  const rm_superacc_top top = rm_superacc_get_top(acc);
+  const double sum = acc->classes ? rm_from_bits64(rm_superacc_round_classes(acc->classes, RM_F64, &unused))
+                                  : (double)(top.m != 0) * (top.negative ? -1.0 : 1.0);
+  uint64_t bits = rm_infinity_bits(p->out_fmt);
+  rm_special_alpha_beta(p, sum, acc->classes, old, &bits, flags);
+  return bits;
+}
+RM_HOST_EXTERN uint64_t rm_exact_alpha_beta(const rm_matmul_problem *p, int64_t i, int64_t j, uint64_t old, uint32_t *flags) {
   rm_superaccumulator acc;
   rm_exact_sum_products(&acc, p, i, j);
-  if (!acc.classes && rm_is_finite(alpha) && rm_is_finite(beta) && rm_is_finite(d))
-    return rm_exact_scale(&acc, alpha, beta, d, p->out_fmt, flags);
-  uint32_t unused = 0;
-  const rm_superacc_top top = rm_superacc_get_top(&acc);
-  const double sum = acc.classes ? rm_from_bits64(rm_superacc_round_classes(acc.classes, RM_F64, &unused))
-                                 : (double)(top.m != 0) * (top.negative ? -1.0 : 1.0);
-  uint64_t bits = rm_infinity_bits(p->out_fmt);
-  rm_special_alpha_beta(p, sum, acc.classes, old, &bits, flags);
-  return bits;
+  return rm_exact_round_alpha_beta(p, &acc, old, flags);
 }
