@@ -25,7 +25,8 @@ __device__ bounded_element with_bound(const rm_matmul_problem &p, int64_t i, int
 }
 
 /* The bits of an element whose terms, or whose old value, are not finite, where that decides it. Nothing overflows in
- * binary64 here, so that an infinite or NaN sum has such terms; but padding, a zero in the sum, must not make a NaN of them. */
+ * binary64 here, so that an infinite or NaN sum has such terms; but padding, a zero in the sum, must not make a NaN of
+ * them. */
 __device__ bool special_bits(const rm_matmul_problem &p, const bounded_element &e, double old, uint64_t *bits) {
   if (p.alpha_beta)
     return rm_is_alpha_beta_infinity(p.alpha_beta, rm_is_finite(e.c) && rm_is_finite(e.err), old, p.out_fmt, bits);

@@ -1,17 +1,17 @@
-/* The second phase of products of f32, f16 and bf16: the threads of a block sum the elements that the tiles leave undecided in
- * its part of the bitmap again in double-double, as blas/gemm/resolve_b64.h does; about one in 2^40 stays undecided. A decided
- * element is stored, and its bit in the bitmap cleared.
+/* The second phase of products of f32, f16 and bf16: the threads of a block sum the elements that the tiles leave
+ * undecided in its part of the bitmap again in double-double, as blas/gemm/resolve_b64.h does; about one in 2^40 stays
+ * undecided. A decided element is stored, and its bit in the bitmap cleared.
  *
  * Where few elements are undecided, all threads share the terms of each; where many are, each thread has an element of its
  * own. So the time is that of few loads after each other in the first case, and in the second, neighbouring threads read
  * neighbouring elements of a row of C, which have the row of A in common.
  *
- * Bounds: of `parts` threads with an element, at most T = RM_RETRY_THREADS, each adds every parts-th term by two-sums; they
- * are joined in a tree, at last to the bias. No term passes more than ceil(K/parts) + log2 T + 1 additions, and no error of
- * one more than ceil(K/parts) + 2 log2 T + 2, two where parts are joined: at most K + 19 for the T = 256 here, where h = K +
- * 64 is allowed (resolve_b64.h). Squares of norms: a product is exact, a part adds ceil(K/parts) of them, and an addition of
- * the tree rounds only where both sides have a term, so in min(log2 T, K - 1) of its levels at most: ceil(K/parts) - 1 +
- * min(8, K - 1) <= K + 5 roundings (pack.h). */
+ * Bounds: of `parts` threads with an element, at most T = RM_RETRY_THREADS, each adds every parts-th term by two-sums;
+ * they are joined in a tree, at last to the bias. No term passes more than ceil(K/parts) + log2 T + 1 additions, and no
+ * error of one more than ceil(K/parts) + 2 log2 T + 2, two where parts are joined: at most K + 19 for the T = 256 here,
+ * where h = K + 64 is allowed (resolve_b64.h). Squares of norms: a product is exact, a part adds ceil(K/parts) of them,
+ * and an addition of the tree rounds only where both sides have a term, so in min(log2 T, K - 1) of its levels at most:
+ * ceil(K/parts) - 1 + min(8, K - 1) <= K + 5 roundings (pack.h). */
 #ifndef RM_CUDA_RETRY_H /* a name, so that a test can put a changed copy in its place */
 #define RM_CUDA_RETRY_H
 

@@ -145,9 +145,10 @@ static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long 
   return old;
 }
 
-/* With RM_CFG_EMULATE_STRICT, threads run in an order of chance between barriers, shared memory holds NaNs and -1 when a kernel
- * begins, and a thread that comes to another barrier than the others of its block, or ends while they wait, stops the program.
- * Elsewhere threads run in turn from either end. So much memory is filled, and no more, that programs of many launches end. */
+/* With RM_CFG_EMULATE_STRICT, threads run in an order of chance between barriers, shared memory holds NaNs and -1 when a
+ * kernel begins, and a thread that comes to another barrier than the others of its block, or ends while they wait, stops
+ * the program. Elsewhere threads run in turn from either end. So much memory is filled, and no more, that programs of many
+ * launches end. */
 #if defined(RM_CFG_EMULATE_STRICT)
 enum { EMULATED_STRICT = 1 };
 #else
