@@ -201,6 +201,42 @@ def test_a_thread_that_reads_anothers_variable_is_seen(tmp_path):
     assert status == {"value": 0, "pointer": -signal.SIGSEGV}
 
 
+# Threads read shared memory that none of them has written, or wait for each other in two places.
+UNWRITTEN = """
+#include "src/cuda/launch.h"
+static void kernel(int *out, unsigned first) {
+  __shared__ int shared;
+  if (threadIdx.x < first) shared = 7;
+  if (threadIdx.x < 40) __syncthreads();
+  else __syncthreads()BARRIERS;
+  out[threadIdx.x] = shared;
+  __syncthreads();
+}
+int main(int argc, char **) {
+  int out[64];
+  for (int first = 1; first >= 0; first--) RM_LAUNCH(kernel, 1, 64, nullptr, out, argc > 1 ? 1u : unsigned(first));
+  return out[63] != 7;
+}
+"""
+
+
+def test_what_the_strict_device_sees(tmp_path):
+    """What a kernel before has left in shared memory is gone, and threads that wait in two places are an error; without the option neither is."""
+    status = {}
+    same = UNWRITTEN.replace(
+        "  if (threadIdx.x < 40) __syncthreads();\n  else __syncthreads()BARRIERS;", "  __syncthreads();"
+    )
+    apart = UNWRITTEN.replace("BARRIERS", "")
+    for name, text, flags in (("left", same, []), ("left", same, [STRICT]), ("apart", apart, []), ("apart", apart, [STRICT])):
+        source = tmp_path / f"{name}{len(flags)}.cu"
+        source.write_text(text)
+        program = linked(tmp_path / source.stem, compiled([(source, tmp_path, flags)]))
+        status[source.stem] = subprocess.run(
+            [program, *(["written"] if name == "apart" else [])], stderr=subprocess.DEVNULL
+        ).returncode
+    assert status == {"left0": 0, "left1": 1, "apart0": 0, "apart1": -signal.SIGABRT}
+
+
 def test_random_numbers_give_the_cpu_bits(tmp_path):
     """And the controls: a generator that is one round short, and bounds made smaller, are seen."""
     short = tmp_path / "philox_short.h"
