@@ -216,6 +216,10 @@ class Accumulator:
             data: bytes = self._sum.write()
         return data
 
+    def _finite(self) -> bool:
+        """Whether no term was an infinity or NaN, which the sixth byte names."""
+        return self.to_bytes()[5] == 0
+
     def _exact(self) -> Fraction:
         """The total, all of whose terms are finite. After a header of 8 bytes follow digits of 32 bits; the lowest 68 are the fraction."""
         return Fraction(int.from_bytes(self.to_bytes()[8:], "little", signed=True), 1 << 32 * 68)

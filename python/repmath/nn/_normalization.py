@@ -13,6 +13,7 @@ from .._arguments import integer, integers
 from .._blocks import BLOCK
 from .._dtypes import F64, NAMES
 from .._environment import guarded
+from .._fractions import rounded
 from .._memory import asarray, calls, contiguous, empty, host, is_array, move, on_device, zeros
 from .._narrow import narrow
 from .._reductions import sum as exact_sum
@@ -351,25 +352,6 @@ def group_norm_backward(
     return _backward(_by_groups(x, _groups(num_groups, x)), True, g, x, w, axes, _eps(eps))
 
 
-def _rounded(values: list[Fraction], dtype: np.dtype[Any]) -> Array:
-    """Exact rationals, each rounded once; beyond binary64 they are infinite."""
-    wide = []
-    for v in values:
-        try:
-            wide.append(float(v))
-        except OverflowError:
-            wide.append(math.inf if v > 0 else -math.inf)
-    s = np.array(wide, np.float64)
-
-    def sign_of_rest(index: tuple[np.ndarray[Any, Any], ...]) -> np.ndarray[Any, Any]:
-        rest = [values[i] - Fraction(float(s[i])) for i in index[0]]
-        return np.array([(v > 0) - (v < 0) for v in rest], np.float64)
-
-    with np.errstate(over="ignore"):
-        result: Array = narrow(s, dtype, sign_of_rest)
-    return result
-
-
 def _exact_news(x: Array, channels: Array, moment: str) -> list[Fraction]:
     """The exact mean, or the exact variance with n - 1, of channels of finite numbers."""
     n = x.size // x.shape[1]
@@ -437,7 +419,7 @@ def _update(running_mean: Array | None, running_var: Array | None, x: Array, mom
         if len(open_ones):
             news = _exact_news(host(x), open_ones, moment)
             mixed = [(1 - m) * Fraction(float(there[c])) + m * v for c, v in zip(open_ones, news, strict=True)]
-            result[open_ones] = _rounded(mixed, running.dtype)
+            result[open_ones] = rounded(mixed, running.dtype)
         result[~finite] = np.nan
         changed = np.isfinite(old) | ~finite
         changes.append((running, there, changed, result))
