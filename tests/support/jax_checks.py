@@ -9,7 +9,7 @@ import pytest
 # larger part of the time.
 os.environ.setdefault(
     "XLA_FLAGS",
-    "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+    "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
 )
 jax = pytest.importorskip("jax", reason="JAX is not installed (pip install 'repmath[jax]')")
 pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed (pip install 'repmath[jax]')")

@@ -20,6 +20,7 @@ if _TYPE_CHECKING:
 from . import _derivatives as _derivatives  # registers the derivatives of the elementwise functions
 from . import _elementwise, optim, random
 from ._attention import scaled_dot_product_attention
+from ._collectives import pmean, psum
 from ._convolution import conv_general_dilated
 from ._elementwise import *
 from ._library import export_checks
@@ -94,6 +95,8 @@ __all__ = [
     "multi_steps",
     "nll_loss",
     "optim",
+    "pmean",
+    "psum",
     "random",
     "rms_norm",
     "scaled_dot_product_attention",

@@ -35,11 +35,14 @@ class Composite:
     """An operator of arrays and parameters.
 
     `shapes` and `lower` are those of its primitive; `formula(*arrays, **params)` is its value in functions that can be differentiated;
-    `gradients` maps positions of arguments to a lowering of (cotangent, *arrays). A gradient has the shape of its argument.
+    `gradients` maps positions of arguments to a lowering of (cotangent, *arrays). A gradient has the shape of its argument. `axes` is that
+    of the primitive, and holds for the gradient of the first argument.
     """
 
-    def __init__(self, name: str, shapes: Any, lower: Any, formula: Formula, gradients: dict[int, Any]) -> None:
-        self.name, self.formula = name, formula
+    def __init__(
+        self, name: str, shapes: Any, lower: Any, formula: Formula, gradients: dict[int, Any], axes: Any = None
+    ) -> None:
+        self.name, self.formula, self.axes = name, formula, axes
         self.kernels = {i: self._gradient(i, g) for i, g in gradients.items()}
         self.tangent_p = define(
             f"{name}_tangent",
@@ -48,7 +51,7 @@ class Composite:
             jvp=self._tangent_jvp,
             transpose=self._transpose,
         )
-        self.value_p = define(name, shapes, lower, jvp=self._jvp)
+        self.value_p = define(name, shapes, lower, jvp=self._jvp, axes=axes)
 
     def __call__(self, *arrays: Any, **params: Any) -> Any:
         return bind(self.value_p, *arrays, **params)
@@ -106,12 +109,17 @@ class Composite:
                 return [ad.Zero(g.aval), *nothing]
             return [bind(self.tangent_p, *arrays, ct, active=(position,), **params), *nothing]
 
+        def axes(count: int, **params: Any) -> Any:
+            operands, results = self.axes(count - 1, **params)
+            return [*results, *operands], [operands[0]]
+
         return define(
             f"{self.name}_gradient_{position}",
             lambda ct, *avals, **params: (avals[position].shape, avals[position].dtype),
             lower,
             jvp=jvp,
             transpose=transpose,
+            axes=axes if self.axes is not None and position == 0 else None,
         )
 
     def _transpose(self, ct: Any, *operands: Any, active: tuple[int, ...], **params: Any) -> Any:

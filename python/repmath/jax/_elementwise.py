@@ -41,6 +41,7 @@ elementwise_p: Any = define(
     lambda *x, function: (x[0].shape, x[0].dtype),
     by_handler("elementwise"),
     transpose=_transpose,
+    axes=lambda count, function: ([""] * count, [""]),
 )
 
 

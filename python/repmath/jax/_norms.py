@@ -49,6 +49,12 @@ def _bias_gradient(ct: Any, *_: Any, layout: int, **params: Any) -> Any:
     return exact_sum(ct, (-3, -2) if layout == _LAYER else (-3, -1))
 
 
+def _axes(count: int, layout: int, **params: Any) -> Any:
+    """Axes on a mesh: rows, or the samples whose groups are normalised, may be divided."""
+    x, w = {_LAYER: ("abN", "N"), _GROUP: ("aCS", "C"), _BATCH: ("BCS", "C")}[layout]
+    return [x, *[w] * (count - 1)], [x]
+
+
 @functools.cache
 def _operator(weight: int, bias: int) -> Composite:
     def lower(kind: int) -> Any:
@@ -60,7 +66,7 @@ def _operator(weight: int, bias: int) -> Composite:
     if bias:
         gradients[1 + weight] = by_function(_bias_gradient)
     name = "normalize" + "_weight" * weight + "_bias" * bias
-    return Composite(name, lambda x, *_, **params: (x.shape, x.dtype), lower(_FORWARD), _formula, gradients)
+    return Composite(name, lambda x, *_, **params: (x.shape, x.dtype), lower(_FORWARD), _formula, gradients, _axes)
 
 
 def _normalize(

@@ -16,7 +16,10 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import PartitionSpec
 
-from . import _library  # noqa: F401  registers the handlers
+from . import (
+    _library,  # noqa: F401  registers the handlers
+    _meshes,
+)
 
 Rule = Callable[..., Any]
 
@@ -91,8 +94,12 @@ def define(
     transpose: Rule | None = None,
     batch: Rule | None = None,
     multiple: bool = False,
+    axes: "_meshes.Rule | None" = None,
 ) -> Primitive:
-    """A primitive. `shapes` computes the result's shape and dtype, or a list for several results, from the abstract operands."""
+    """A primitive. `shapes` computes the result's shape and dtype, or a list for several results, from the abstract operands.
+
+    `axes` names the last axes of operands and results, for meshes of several devices; without it, operands are gathered there.
+    """
     p = Primitive(f"repmath_{name}")
     p.multiple_results = multiple
 
@@ -112,6 +119,9 @@ def define(
 
     p.def_abstract_eval(abstract)
     p.def_impl(evaluate)
+    _meshes.needs_devices(p)
+    if axes is not None:
+        lower = _meshes.divided(name, p.bind, lower, axes, multiple)
     mlir.register_lowering(p, lower, platform="cpu")
     batching.primitive_batchers[p] = batch or stacked(p, multiple)
 

@@ -66,6 +66,10 @@ def _batch(args: Any, axes: Any, **params: Any) -> Any:
     return stacked(product_p, False)(args, axes, **params)
 
 
+def _axes(count: int, trans_a: bool, trans_b: bool, wide: bool) -> Any:
+    return ["km" if trans_a else "mk", "nk" if trans_b else "kn", "n"][:count], ["mn"]
+
+
 product_p: Any = define(
     "matmul",
     _shapes,
@@ -73,6 +77,7 @@ product_p: Any = define(
     jvp=_jvp,
     transpose=_transpose,
     batch=_batch,
+    axes=_axes,
 )
 
 

@@ -18,6 +18,11 @@ def _kind(kind: int) -> Any:
     return by_handler("along", lambda **params: {"kind": kind} | params)
 
 
+# Axes on a mesh: a row is read as a whole.
+_REDUCED: Any = lambda count, **params: (["ni"], ["i"])  # noqa: E731
+_ROWS: Any = lambda count, **params: (["Ni"] * count, ["Ni"])  # noqa: E731
+
+
 def _without_axis(x: Any) -> Any:
     return (*x.shape[:-2], x.shape[-1]), x.dtype
 
@@ -48,6 +53,7 @@ sum_p: Any = define(
     _kind(_SUM),
     jvp=_linear(lambda: sum_p),
     transpose=lambda ct, x: [ad.Zero(x.aval) if is_zero(ct) else _over(ct, x.aval)],
+    axes=_REDUCED,
 )
 
 # (..., before, places, after): sums over the first and the last of the three, such as those of a bias of channels.
@@ -57,6 +63,7 @@ sum_around_p: Any = define(
     _kind(_SUM_AROUND),
     jvp=_linear(lambda: sum_around_p),
     transpose=lambda ct, x: [ad.Zero(x.aval) if is_zero(ct) else expand(ct[..., None, :, None], x.aval.shape)],
+    axes=lambda count: (["ano"], ["n"]),
 )
 
 # RN(x/divisor) for an integer that the format need not hold.
@@ -66,6 +73,7 @@ quotient_p: Any = define(
     _kind(_QUOTIENT),
     jvp=_linear(lambda: quotient_p),
     transpose=lambda ct, x, *, divisor: [ct if is_zero(ct) else bind(quotient_p, ct, divisor=divisor)],
+    axes=lambda count, **params: ([""], [""]),
 )
 
 mean_p: Any = define(
@@ -76,6 +84,7 @@ mean_p: Any = define(
     transpose=lambda ct, x: [
         ad.Zero(x.aval) if is_zero(ct) else _over(bind(quotient_p, ct, divisor=x.aval.shape[-2]), x.aval)
     ],
+    axes=_REDUCED,
 )
 
 
@@ -104,6 +113,7 @@ softmax_backward_p: Any = define(
     _kind(_SOFTMAX_BACKWARD),
     jvp=_softmax_backward_jvp,
     transpose=lambda ct, g, y: [ct if is_zero(ct) else bind(softmax_backward_p, ct, y), None],
+    axes=_ROWS,
 )
 
 
@@ -122,7 +132,7 @@ def _softmax_jvp(primals: Any, tangents: Any) -> Any:
     return y, add_all([bind(softmax_backward_p, t, y) for t in tangents if not is_zero(t)], y)
 
 
-softmax_p: Any = define("softmax", _same, _kind(_SOFTMAX), jvp=_softmax_jvp)
+softmax_p: Any = define("softmax", _same, _kind(_SOFTMAX), jvp=_softmax_jvp, axes=_ROWS)
 
 
 # t - sum of t e^y, and its transpose g - e^y (sum of g), y the logarithms of a softmax.
@@ -161,6 +171,7 @@ log_softmax_backward_p: Any = define(
     _kind(_LOG_SOFTMAX_BACKWARD),
     jvp=_log_softmax_backward_jvp,
     transpose=lambda ct, g, y: [ct if is_zero(ct) else bind(log_softmax_tangent_p, ct, y), None],
+    axes=_ROWS,
 )
 
 
@@ -169,7 +180,7 @@ def _log_softmax_jvp(primals: Any, tangents: Any) -> Any:
     return y, add_all([bind(log_softmax_tangent_p, t, y) for t in tangents if not is_zero(t)], y)
 
 
-log_softmax_p: Any = define("log_softmax", _same, _kind(_LOG_SOFTMAX), jvp=_log_softmax_jvp)
+log_softmax_p: Any = define("log_softmax", _same, _kind(_LOG_SOFTMAX), jvp=_log_softmax_jvp, axes=_ROWS)
 
 
 def _logsumexp_jvp(primals: Any, tangents: Any) -> Any:
@@ -178,7 +189,7 @@ def _logsumexp_jvp(primals: Any, tangents: Any) -> Any:
     return y, add_all([] if is_zero(t) else [bind(sum_p, _of("multiply", t, bind(softmax_p, x)))], y)
 
 
-logsumexp_p: Any = define("logsumexp", _without_axis, _kind(_LOGSUMEXP), jvp=_logsumexp_jvp)
+logsumexp_p: Any = define("logsumexp", _without_axis, _kind(_LOGSUMEXP), jvp=_logsumexp_jvp, axes=_REDUCED)
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:

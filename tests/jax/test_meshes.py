@@ -1,0 +1,173 @@
+"""Sums and products over meshes of 1, 2, 4 and 8 devices: the bits of one device."""
+
+import re
+
+import jax_checks  # noqa: F401  before JAX begins
+import pytest
+
+jax = pytest.importorskip("jax")
+
+from fractions import Fraction  # noqa: E402
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from exact_oracle import FORMATS, exact_bits, round_rational  # noqa: E402
+from jax import lax  # noqa: E402
+from jax.sharding import AxisType, NamedSharding  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
+
+import repmath as rm  # noqa: E402
+import repmath.jax as rj  # noqa: E402
+
+SIZES = (1, 2, 4, 8)
+pytestmark = pytest.mark.skipif(len(jax.devices()) < 8, reason="JAX began with fewer devices in this process")
+
+
+def _mesh(size, shape=None, names=("d",)):
+    return jax.make_mesh(shape or (size,), names, axis_types=(AxisType.Auto,) * len(names), devices=jax.devices()[:size])
+
+
+def _numbers(fmt, shape, special=False):
+    """Numbers of far exponents, whose sums cancel."""
+    rng = np.random.default_rng(7)
+    spread = {"f16": 4, "bf16": 30, "f32": 30}[fmt]
+    made = (rng.integers(-99, 100, shape) * np.exp2(rng.integers(-spread, spread, shape))).astype(FORMATS[fmt][0])
+    if special:
+        made.reshape(shape[0], -1)[0, :2], made.reshape(shape[0], -1)[-1, 1:3] = np.inf, (-np.inf, np.nan)
+    return made
+
+
+def _bits(a, fmt):
+    return np.asarray(a).reshape(-1).view(FORMATS[fmt][1]).tolist()
+
+
+def _over_devices(size, function, rows):
+    """A function of each device's row, which is the same everywhere after it."""
+    return jax.jit(jax.shard_map(lambda a: function(a[0]), mesh=_mesh(size), in_specs=P("d"), out_specs=P()))(rows)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+def test_psum_and_pmean_are_rounded_once(fmt, size):
+    a = _numbers(fmt, (size, 5, 7), size > 1)
+    columns = a.reshape(size, -1).astype(np.float64).T.tolist()
+    sums = [exact_bits(c, fmt) for c in columns]
+    assert _bits(_over_devices(size, lambda x: rj.psum(x, "d"), a), fmt) == sums
+    assert _bits(_over_devices(size, lambda x: rj.psum({"a": [x]}, ("d",))["a"][0], a[::-1]), fmt) == sums
+    means = [
+        round_rational(sum(map(Fraction, c)) / size, fmt) if np.isfinite(c).all() else s
+        for c, s in zip(columns, sums, strict=True)
+    ]
+    assert _bits(_over_devices(size, lambda x: rj.pmean(x, "d"), a), fmt) == means
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_large_sums_by_shares(size):
+    a = _numbers("f32", (size, 4999))
+    expected = rm.sum(a, axis=0)
+    assert _bits(_over_devices(size, lambda x: rj.psum(x, "d"), a), "f32") == _bits(expected, "f32")
+    assert (
+        _bits(_over_devices(size, lambda x: lax.psum(x, "d"), a), "f32") != _bits(expected, "f32") or size == 2
+    )  # a control
+
+
+def test_gradients_integers_and_two_axes():
+    x = _numbers("f32", (4, 3))
+    mesh = _mesh(4, (2, 2), ("a", "b"))
+
+    def total(x, c):
+        return rj.sum(rj.multiply(rj.psum(x[0], ("a", "b")), c))
+
+    both = jax.jit(jax.grad(jax.shard_map(total, mesh=mesh, in_specs=(P(("a", "b")), P()), out_specs=P())))
+    assert np.asarray(both(x, jnp.arange(3.0))).tolist() == [[0.0, 1.0, 2.0]] * 4
+    part = jax.jit(jax.shard_map(lambda x: rj.psum(x, "b"), mesh=mesh, in_specs=P(("a", "b")), out_specs=P("a")))(x)
+    assert _bits(part, "f32") == _bits(np.concatenate([rm.sum(x[:2], axis=0), rm.sum(x[2:], axis=0)]), "f32")
+    mean = jax.shard_map(lambda x: rj.sum(rj.pmean(x[0], "d")), mesh=_mesh(4), in_specs=P("d"), out_specs=P())
+    assert np.asarray(jax.jit(jax.grad(mean))(x)).tolist() == [[0.25] * 3] * 4
+    whole = jax.shard_map(lambda n: rj.psum(n, "d"), mesh=_mesh(4), in_specs=P("d"), out_specs=P())(jnp.arange(4))
+    assert whole.tolist() == [6]
+    with pytest.raises(TypeError, match="x has dtype"):
+        rj.psum(jnp.ones(2, jnp.complex64), "d")
+
+
+def _collectives(function, *arguments):
+    """What XLA sends of which shape."""
+    text = jax.jit(function).lower(*arguments).compile().as_text()
+    return [
+        (m[2], m[1]) for m in re.finditer(r"= (\S+?)(?:\{\S*)? (all-gather|all-reduce|all-to-all|collective-permute)\(", text)
+    ]
+
+
+def _placed(mesh, x, *spec):
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
+def _block(p, x):
+    """Operators of a network, of rows."""
+    h = rj.layer_norm(x, (16,), p["scale"], p["shift"])
+    h = rj.gelu(rj.matmul(h, p["first"], bias=p["bias"]))
+    h = rj.add(x, rj.matmul(rj.softmax(h), p["second"]))
+    return rj.multiply(h, rj.rms_norm(h, (16,), p["scale"]))
+
+
+def _weights():
+    numbers = np.random.default_rng(3).standard_normal
+    return {
+        "scale": numbers(16, "f4"), "shift": numbers(16, "f4"), "bias": numbers(24, "f4"),
+        "first": numbers((16, 24), "f4"), "second": numbers((24, 16), "f4"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_network_under_jit_has_the_bits_of_one_device(size):
+    mesh, p = _mesh(size), _weights()
+    x = np.random.default_rng(4).standard_normal((16, 16), "f4")
+
+    def loss(p, x):
+        return rj.mean(rj.multiply(_block(p, x), _block(p, x)))
+
+    expected = jax.jit(_block)(p, x), jax.jit(jax.grad(loss))(p, x)
+    placed = {k: _placed(mesh, v) for k, v in p.items()}
+    found = jax.jit(_block)(placed, _placed(mesh, x, "d")), jax.jit(jax.grad(loss))(placed, _placed(mesh, x, "d"))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_array_equal(np.asarray(a).view("u4"), np.asarray(b).view("u4")), expected, found
+    )
+    assert _collectives(_block, placed, _placed(mesh, x, "d")) == []
+
+
+def test_what_is_sent():
+    mesh = _mesh(4)
+    x, w = _placed(mesh, np.ones((64, 32), "f4"), "d"), _placed(mesh, np.ones((32, 16), "f4"))
+    assert _collectives(rj.matmul, x, w) == []
+    assert (
+        _collectives(rj.matmul, _placed(mesh, np.ones((64, 32), "f4")), _placed(mesh, np.ones((32, 16), "f4"), None, "d"))
+        == []
+    )
+    # A sum over the divided axis: parts are exchanged, and only the result is gathered.
+    assert ("all-gather", "f32[64,32]") not in _collectives(lambda x: rj.sum(x, axis=0), x)
+    gathered = [
+        shape for what, shape in _collectives(lambda x, g: rj.matmul(x.T, g), x, _placed(mesh, np.ones((64, 16), "f4"), "d"))
+    ]
+    assert "f32[64,32]" not in gathered
+
+
+def test_axes_that_are_summed_or_read_as_a_whole():
+    """Divided operands in every place: the bits are those of one device."""
+    mesh = _mesh(8, (2, 4), ("a", "b"))
+    x, y = _numbers("f32", (8, 12)), _numbers("f32", (12, 8))[:, ::-1].copy()
+    product, total, rows = rm.matmul(x, y), rm.sum(x, axis=0), rm.nn.softmax(x)
+    for spec in ((None, "b"), ("a", "b"), (("a", "b"),)):
+        for other in (("b",), ("b", "a"), (None, "a")):
+            assert _bits(jax.jit(rj.matmul)(_placed(mesh, x, *spec), _placed(mesh, y, *other)), "f32") == _bits(
+                product, "f32"
+            )
+        assert _bits(jax.jit(rj.sum, static_argnums=1)(_placed(mesh, x, *spec), 0), "f32") == _bits(total, "f32")
+        assert _bits(jax.jit(rj.softmax)(_placed(mesh, x, *spec)), "f32") == _bits(rows, "f32")
+
+
+def test_jax_has_what_meshes_ask_for():
+    """A canary: private interfaces of JAX."""
+    from jax._src import dispatch
+
+    assert isinstance(dispatch.prim_requires_devices_during_lowering, set)
+    assert jax.config.jax_use_shardy_partitioner
