@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 from rank_training import train
 
+import repmath.torch
 from repmath.torch._aten import collectives
 from repmath.torch._exact import exchange
 
@@ -19,6 +20,14 @@ def _end(*_):
 def main(rank, size, directory):
     case, last = os.environ["RANK_CASE"], rank == size - 1
     seconds, text = 0.0, ""
+    if case == "with shards":  # there is a checkpoint of the first step
+        from rank_sharded import Training
+
+        block = repmath.torch.reproducible(gradients="exact")
+        block.__enter__()
+        saved = Training("cnn", rank, size)
+        saved.step()
+        saved.save(directory / "checkpoint")
     if case == "between steps":
         train("cnn", rank, size, "one bucket")
         if last:
@@ -31,10 +40,10 @@ def main(rank, size, directory):
     try:
         begin = time.monotonic()
         if case == "in a sum":
-            import repmath.torch
-
             with repmath.torch.reproducible():
                 dist.all_reduce(torch.ones(100_000))
+        elif case == "with shards":
+            saved.step()
         else:
             train("cnn", rank, size, "one bucket")
     except Exception as error:

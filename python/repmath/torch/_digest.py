@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .._digest import digest as digest_of_arrays
+from . import _sharded
 from ._tensors import as_array
 
 
@@ -52,7 +53,8 @@ def digest(*things: Any) -> str:
         A module counts with its parameters, then its buffers, in the order in which it
         names them; an optimiser with its state, parameter by parameter, entries in the
         order of their names. A mapping, such as a state_dict, counts with its values in the
-        order of their names, as in the files that `repmath digest` reads.
+        order of their names, as in the files that `repmath digest` reads. Of a DTensor
+        count the elements of all ranks, each of which must call this function.
 
     Returns
     -------
@@ -68,5 +70,5 @@ def digest(*things: Any) -> str:
     arrays = []
     with _disable_current_modes():
         for v in _contents(things):
-            arrays.append(as_array(v.detach().cpu()) if isinstance(v, torch.Tensor) else np.asarray(v))
+            arrays.append(as_array(_sharded.whole(v.detach()).cpu()) if isinstance(v, torch.Tensor) else np.asarray(v))
         return digest_of_arrays(*arrays)

@@ -274,6 +274,8 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
     def _unknown(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func.namespace in ("profiler", "prim", "repmath") or func is _CHOICE:
             return func(*args, **kwargs)
+        if func.namespace == "fsdp" and len({t.dtype for t in tensors_in((*args, *kwargs.values()))}) == 1:
+            return func(*args, **kwargs)  # they move elements
         if func._can_decompose():  # in inference mode composed operators come as such
             with self._again():
                 result = func.decompose(*args, **kwargs)

@@ -1,10 +1,14 @@
 """Training on several ranks with the bits of one process: `import repmath.torch.distributed as rd`."""
 
+from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
+from . import _sharded
 from ._digest import digest
+from ._exact import shards
 from ._exact.batch import GlobalBatch
 from ._exact.engine import of_block
 
@@ -105,4 +109,69 @@ def global_batch(first: int, count: int, total: int, group: Any = None) -> Globa
     return GlobalBatch(first, count, total, group)
 
 
-__all__ = ["State", "ddp_hook", "digest", "global_batch"]
+def fsdp(model: torch.nn.Module) -> None:
+    """Let a model of ``torch.distributed.fsdp.fully_shard`` have exact gradients: one sum over all ranks, rounded once.
+
+    To be called once, after `fully_shard` has been called for its last module::
+
+        for block in model.blocks:
+            fully_shard(block)
+        fully_shard(model)
+        rd.fsdp(model)
+
+    Gradients are summed and not averaged, as by `ddp_hook`. Passes after
+    ``model.set_requires_gradient_sync(False)`` add to the same exact sum.
+
+    Parameters
+    ----------
+    model : Module
+        Sharded over all ranks of a mesh of one axis, without a MixedPrecisionPolicy that has
+        `param_dtype` or `reduce_dtype`.
+
+    Raises
+    ------
+    ValueError
+        `model` is none of these.
+    """
+    shards.shard(model)
+
+
+def clip_grad_norm_(
+    parameters: torch.Tensor | Iterable[torch.Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+) -> torch.Tensor:
+    """``torch.nn.utils.clip_grad_norm_`` with gradients that may be divided among ranks: each rank must call it.
+
+    The norm of each gradient is that of the whole one, which is gathered for it, one at a time.
+    So the bits are those of PyTorch's function in one process.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors, or a Tensor
+        Their gradients are scaled in place.
+    max_norm, norm_type, error_if_nonfinite
+        As PyTorch has them.
+
+    Returns
+    -------
+    Tensor
+        The norm of the norms of all gradients.
+
+    Raises
+    ------
+    RuntimeError
+        With `error_if_nonfinite`, of a norm that is not finite.
+    """
+    given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    gradients = [p.grad for p in given if p.grad is not None]
+    norms = [torch.nn.utils.get_total_norm([_sharded.whole(g)], norm_type) for g in gradients]
+    total = torch.nn.utils.get_total_norm(norms, norm_type, error_if_nonfinite)
+    parts = [g.to_local() if _sharded.is_sharded(g) else g for g in gradients]  # type: ignore[operator,unused-ignore]
+    holders: Any = [SimpleNamespace(grad=g) for g in parts]
+    torch.nn.utils.clip_grads_with_norm_(holders, max_norm, total)
+    return total
+
+
+__all__ = ["State", "clip_grad_norm_", "ddp_hook", "digest", "fsdp", "global_batch"]

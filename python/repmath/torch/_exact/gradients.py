@@ -154,12 +154,19 @@ class Gradients:
             entry.value, entry.version = grad, -1 if grad is None else grad._version
         self.touched = {}
 
-    def reduce(self, group: Any, leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The gradients of leaves over all ranks, which are complete then."""
+    def uses_of(self, leaf: torch.Tensor) -> list[Use]:
+        """What the gradient of a leaf is the sum of."""
+        entry = self.leaves.get(leaf)
+        return [] if entry is None else entry.uses
+
+    def reduce(
+        self, group: Any, leaves: Sequence[torch.Tensor], axes: Sequence[int] | None = None, problem: str = ""
+    ) -> list[torch.Tensor]:
+        """The gradients of leaves over all ranks, which are complete then; with axes, this rank's parts. A problem is an error of all ranks."""
         entries = [self.leaves.setdefault(leaf, _Leaf()) for leaf in leaves]
         busy, self.busy = self.busy, True
         try:
-            made = reduced(group, leaves, [e.uses for e in entries])
+            made = reduced(group, leaves, [e.uses for e in entries], axes, problem)
         finally:
             self.busy = busy
         for e in entries:
