@@ -3,6 +3,7 @@
 Usage: python tools/gen_stubs.py [--check]    (--check: exit 1 when a file is not up to date)
 """
 
+import ast
 import pathlib
 import runpy
 import sys
@@ -25,18 +26,44 @@ IMPORTS = {
     "_core": ["get_num_threads", "reset_stats", "set_num_threads", "stats"],
     "_digest": ["digest"],
     "_float8": ["to_float8"],
-    "_reductions": ["dot", "matmul", "sum"],
+    "_reductions": ["dot", "matmul"],
     "_scatter": ["bincount", "embedding_grad", "index_add", "scatter_add", "segment_sum"],
-    "_statistics": ["cumsum", "mean", "norm", "std", "var"],
+    "_statistics": ["cumsum"],
 }
+# Functions over axes, whose results depend on how they are called: an overload each.
+OVER_AXES = {"_reductions": ["sum"], "_statistics": ["mean", "norm", "std", "var"]}
+
+# What a type checker knows of a ufunc of this library, and of arguments. NumPy's classes of that kind are private.
+TYPES = """
+_Number: TypeAlias = float | np.number[Any] | np.bool
+_Plain: TypeAlias = _Number | np.ndarray[Any, Any] | Sequence[Any]
+_Axis: TypeAlias = int | tuple[int, ...] | None
+_Out = TypeVar("_Out", bound=np.ndarray[Any, Any])
+
+class _Exchanged(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+_Foreign = TypeVar("_Foreign", bound=_Exchanged)
+
+# Numbers give a number, arrays an array; arrays of other libraries decide themselves.
+class _Function(np.ufunc):  # type: ignore[misc]
+    @overload
+    def __call__(self, *x: _Number, out: None = ..., **kwargs: Any) -> np.floating[Any]: ...
+    @overload
+    def __call__(self, *x: _Number | np.ndarray[Any, Any], **kwargs: Any) -> np.ndarray[Any, Any]: ...
+    @overload
+    def __call__(self, *x: Any, **kwargs: Any) -> Any: ...
+"""
 
 
 def init_stub():
     out = [
         NOTE,
-        "from typing import Final",
+        "from collections.abc import Sequence",
+        "from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, overload",
         "",
         "import numpy as np",
+        "from numpy.typing import ArrayLike, DTypeLike",
         "",
         "from . import _core as _core",
         "from . import certificate as certificate",
@@ -51,12 +78,42 @@ def init_stub():
     ]
     for module, names in IMPORTS.items():
         out += [f"from .{module} import {name} as {name}" for name in names]
-    out += ["", "__version__: Final[str]", "__all__: list[str]", ""]
+    out += ["", "__version__: Final[str]", "__all__: list[str]", TYPES]
+    for module, names in OVER_AXES.items():
+        tree = ast.parse((PACKAGE / f"{module}.py").read_text())
+        found = {node.name: node.args for node in tree.body if isinstance(node, ast.FunctionDef)}
+        out += [line for name in names for line in overloads(name, found[name])]
+    out += [""]
     for function in functions():
-        out += [f"# {function.definition}", f"{function.name}: Final[np.ufunc]"]
+        out += [f"# {function.definition}", f"{function.name}: Final[_Function]"]
     for alias, name in aliases().items():
-        out += [f"# {name}", f"{alias}: Final[np.ufunc]"]
+        out += [f"# {name}", f"{alias}: Final[_Function]"]
     return "\n".join(out) + "\n"
+
+
+def overloads(name, arguments):
+    """The sum of all elements is a number; an `out` that is given is returned; an array of another library gives one of its own."""
+    kinds = {argument.arg: ast.unparse(argument.annotation) for argument in arguments.args + arguments.kwonlyargs}
+    first, last = arguments.args[0].arg, [argument.arg for argument in arguments.kwonlyargs]
+    all_axes = {first: "_Plain", "axis": "None", "out": "None", "keepdims": "Literal[False]"}
+
+    def laid_out(parts, result):
+        return ["@overload", f"def {name}(", *(f"    {part}," for part in parts), f") -> {result}: ..."]
+
+    def line(change, result):
+        now = kinds | change
+        places = [f"{first}: {now[first]}", *(f"{p.arg}: {now[p.arg]} = ..." for p in arguments.args[1:])]
+        named = ["*", *(f"{n}: {now[n]} = ..." for n in last)] if last else []
+        return laid_out(places + named, result)
+
+    given = [f"{n}: {k}{'' if n in (first, 'out') else ' = ...'}" for n, k in (kinds | {"out": "_Out"}).items()]
+    given[1:1] = ["*"]
+    return [
+        *line(all_axes, "np.floating[Any]"),
+        *laid_out(given, "_Out"),
+        *line({first: "_Foreign"}, "_Foreign"),
+        *line({}, "Any"),
+    ]
 
 
 def aliases():

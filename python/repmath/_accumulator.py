@@ -2,7 +2,7 @@
 
 import threading
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -12,6 +12,8 @@ from ._dtypes import F64, NAMES, check, is_integer
 from ._environment import guarded
 from ._reductions import _terms
 from .rounding import MODES
+
+_Float = TypeVar("_Float", bound=np.floating[Any])
 
 
 def _pieces(name: str, a: ArrayLike) -> list[np.ndarray]:
@@ -173,6 +175,10 @@ class Accumulator:
         result -= other
         return result
 
+    @overload
+    def round(self, dtype: type[_Float], mode: str = "nearest") -> _Float: ...
+    @overload
+    def round(self, dtype: DTypeLike = ..., mode: str = "nearest") -> np.floating[Any]: ...
     def round(self, dtype: DTypeLike = np.float64, mode: str = "nearest") -> Any:
         """The total, rounded once.
 
