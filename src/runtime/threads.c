@@ -119,6 +119,7 @@ int rm_threads_for(int64_t chunks) {
 #else
   (void)chunks;
   (void)fork_once;
+  (void)&forked_child;
   (void)watch_fork;
   return 1;
 #endif

@@ -30,7 +30,6 @@ ZIG = {
 FLAGS = [
     "-std=gnu11",
     "-O1",
-    "-fsyntax-only",
     "-Wall",
     "-Wextra",
     "-Werror",
