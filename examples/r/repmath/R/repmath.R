@@ -23,7 +23,9 @@ for (name in c(
   "log10", "log10p1", "log1p", "log2", "log2p1", "log_ndtr", "log_sigmoid", "ndtr", "ndtri", "rsqrt", "sigmoid", "silu", "sin",
   "sinh", "sinpi", "softplus", "sqrt", "tan", "tanh", "tanpi"
 )) assign(name, one(name))
-for (name in c("add", "atan2", "divide", "hypot", "logaddexp", "multiply", "pow", "subtract")) assign(name, two(name))
+for (name in c(
+  "add", "atan2", "divide", "hypot", "logaddexp", "multiply", "pow", "subtract"
+)) assign(name, two(name))
 rm(name)
 
 # The exact sum of all elements, their exact mean, and the root of their exact sum of squares, rounded once.

@@ -1,4 +1,4 @@
-/* R's calls of the C library. R gives arrays of doubles, by columns; attributes of the first long argument are the result's. */
+/* R's calls of the C library. R gives arrays of doubles, by columns; a result has the attributes of its longer argument. */
 #include <R.h>
 #include <R_ext/Rdynload.h>
 #include <Rinternals.h>
