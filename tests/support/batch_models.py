@@ -71,6 +71,20 @@ def positions():
     return model, data, lambda model, ids, y: F.mse_loss(model(ids), y, reduction="sum")
 
 
+def padded():
+    """GPT-2 with dropout, and texts of several lengths: the mean is over the places of the whole batch that are not padded."""
+    model, (ids,), _ = gpt2(dropout=0.1)
+    labels = torch.where(torch.arange(16) < 6 + torch.arange(ITEMS)[:, None] % 9, ids, -100)
+    count = int((labels[:, 1:] != -100).sum())
+
+    def loss(model, ids, labels):
+        logits = model(input_ids=ids).logits[:, :-1]
+        total = F.cross_entropy(logits.reshape(-1, 64), labels[:, 1:].reshape(-1), ignore_index=-100, reduction="sum")
+        return total / count
+
+    return model, (ids, labels), loss
+
+
 # What depends on a sample's place in the whole batch, or on its other samples.
-GLOBAL_MODELS = {"batch norm": batch_norm, "dropout": lambda: gpt2(dropout=0.1)}
+GLOBAL_MODELS = {"batch norm": batch_norm, "dropout": padded}
 MODELS = {"cnn": cnn, "gpt2": gpt2, "positions": positions}

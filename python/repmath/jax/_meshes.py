@@ -10,10 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jax._src import dispatch
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
+
+try:  # a private set of JAX: without it operands are gathered
+    from jax._src.dispatch import prim_requires_devices_during_lowering as _NEED_DEVICES
+except ImportError:
+    _NEED_DEVICES = set()
 
 # The last axes of each operand and of each result, by letters, for a number of operands and the parameters. Those before them are leading axes.
 # What a capital letter names is read as a whole.
@@ -69,7 +73,7 @@ def _instead(
 
 def needs_devices(primitive: Any) -> None:
     """Let JAX say at the lowering of a primitive, and of those that it is lowered to, which devices there are: custom partitioning asks."""
-    dispatch.prim_requires_devices_during_lowering.add(primitive)
+    _NEED_DEVICES.add(primitive)
 
 
 def divided(
