@@ -4,6 +4,7 @@ generator in, the bits of results out. For the conditions of src/ (guard_sites.p
 from __future__ import annotations
 
 import ctypes
+import itertools
 from fractions import Fraction
 
 import formula_library
@@ -55,6 +56,31 @@ def formulas(lib, rng):
             for a in NUMBERS:
                 code, out = formula_library.run(lib, which, fmt, a, tuples(rng, fmt, arity, 400))
                 found += [code, *bits(out).tolist()]
+    return found
+
+
+def formula_sums(lib, rng):
+    """Sums of products that are ties, or beside one by less than the last place of binary64, and what IEEE 754's rules decide, with the
+    exceptions."""
+    libm, found = ctypes.CDLL(None), []
+    unit = 2.0**-23
+    for which, a, column in [
+        (4, 1 / 3, (1 + unit, 1.5 * unit)),
+        (5, 2.0**-60, (1 + unit, 2.0**36)),
+        (15, 0.0, (1 + unit, 2.0**36, 2.0**-60)),
+        (0, 0.9, (3.0,)),
+        (0, 2.0, (2.0**-1074,)),
+        *[(6, 2.0, column) for column in itertools.product((1.0, 0.0, np.inf, np.nan, 1e30), repeat=3)],
+        *[(7, 2.0, column) for column in itertools.product((1.0, 0.0, -np.inf, np.nan), repeat=3)],
+    ]:
+        for kind in ("f4", "f8"):
+            if which == 15 and kind == "f8":
+                continue
+            with np.errstate(all="ignore"):
+                x = [np.full(19, v, "f8").astype(kind) for v in column]
+            libm.feclearexcept(61)
+            code, out = formula_library.run(lib, which, {"f4": "f32", "f8": "f64"}[kind], a, x)
+            found += [code, *bits(out).tolist(), libm.fetestexcept(13)]
     return found
 
 
@@ -364,6 +390,7 @@ OPERATIONS = {
     "src/blas": ["products"],
     "src/blas/conv/conv_window.h": ["convolved"],
     "src/elementwise/special.h": ["flags_of_arrays"],
+    "src/nn/formula/known.h": ["formula_sums"],
     "src/nn/formula/step.h": ["formulas"],
     "src/nn/loss/step.h": ["losses", "small_losses"],
     "src/nn/optim/loop.h": ["diverged_steps"],

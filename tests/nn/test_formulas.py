@@ -155,6 +155,82 @@ def test_control():
         assert wrong, isa
 
 
+def at_ties(fmt):
+    """x, y, z and a: sums of two or three products that are ties, or beside one by less than the last place of binary64."""
+    bits_of = FORMATS[fmt][2] + 1
+    unit = 2.0 ** (1 - bits_of)
+    for odd in (0, 1):
+        x = 1 + (2 * np.arange(12) + odd) * unit
+        yield x, x + unit, np.full(12, 0.5), 0.5  # (x + y)/2
+        yield x, x + 2 * unit, np.full(12, 0.25), 0.25
+        yield x, np.full(12, 1.5 * unit), np.full(12, 2.0), 1 / 3  # 1/3 rounds down
+        yield x, np.full(12, -1.5 * unit), np.full(12, 1.0), 1 / 3
+        yield x, np.full(12, 0.625 * unit), np.full(12, -1.0), 0.8  # 0.8 rounds up
+        if fmt == "f32":
+            yield x, np.full(12, 2.0**36), np.full(12, 2.0**-60), 2.0**-60  # (1 - z) x is in two parts
+        yield x, -x, -x, 0.5
+        yield -x * 0, x * 0, -x, 0.5
+
+
+BELOW = pytest.mark.parametrize("fmt", [f for f in FORMATS if f != "f64"])
+
+
+@BELOW
+def test_ties(isa_library, fmt):
+    ties = 0
+    for *arrays, a in at_ties(fmt):
+        arrays = [v.astype(FORMATS[fmt][0]) for v in arrays]
+        check(isa_library, fmt, arrays, [a])
+        code, got = run(isa_library, 15, fmt, 0.0, arrays)  # the mix
+        x, y, z = ([Fraction(float(u)) for u in v] for v in arrays)
+        assert code == OK
+        exact = [(1 - w) * u + w * v for u, v, w in zip(x, y, z, strict=True)]
+        assert bits(got).tolist() == [round_rational(e, fmt) for e in exact]
+        ties += sum(e.numerator.bit_length() == FORMATS[fmt][2] + 2 for e in exact)
+    assert ties > 20
+
+
+def test_control_of_ties():
+    """Binary64's own rounding of the same sums, rounded again, is wrong in some."""
+    wrong = 0
+    for x, y, _, a in at_ties("f32"):
+        twice = (x + a * y).astype("f4")
+        wrong += sum(
+            int(b) != round_rational(Fraction(u) + Fraction(a) * Fraction(v), "f32")
+            for b, u, v in zip(bits(twice), x.tolist(), y.tolist(), strict=True)
+        )
+    assert wrong > 20
+
+
+@FMT
+def test_exceptions(isa_library, fmt):
+    """What is not finite in vectors: the result is that of one element beside others, and so are the exceptions."""
+    libm = ctypes.CDLL(None)
+    quiet = [0.0, -0.0, 1.5, -3.0, np.inf, -np.inf, np.nan]
+    signalling = np.array([np.inf], FORMATS[fmt][0])
+    bits(signalling)[0] |= 1
+    for which, formula in enumerate(FORMULAS[:8]):
+        name, arrays, _ = formula
+        columns = np.array(np.meshgrid(*[quiet] * arrays)).reshape(arrays, -1).astype(FORMATS[fmt][0])
+        columns = np.concatenate([columns, np.repeat(signalling, arrays)[:, None]], axis=1)
+        for a in (0.25, 0.0) if name != "over" else (0.25,):
+            for column in columns.T:
+                used = [np.full(19, v) for v in column]
+                libm.feclearexcept(61)
+                code, got = run(isa_library, which, fmt, a, used)
+                raised = libm.fetestexcept(29)
+                assert code == OK
+                codes = [int(bits(v)[0]) for v in used]
+                assert set(bits(got).tolist()) == {expected(formula, fmt, a, codes)}, (name, a, column)
+                values = [float(v) for v in column]
+                is_nan = np.isnan(got[0])
+                snan = codes[0] == int(bits(signalling)[0])
+                invalid = 1 if snan or (is_nan and not np.isnan(values).any()) else 0
+                below = {"under": values[0], "quotient": values[-1]}.get(name, 1.0)
+                pole = 4 if np.isinf(float(got[0])) and below == 0 else 0
+                assert raised == invalid | pole, (name, a, column)
+
+
 def chosen(which, a, x, y):
     """The bits of one choice; zeros are told apart."""
     if np.isnan(x) and which != 14 or (which > 11 and which < 14 and np.isnan(y)):

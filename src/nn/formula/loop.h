@@ -1,8 +1,7 @@
 /* The loops of formulas over vectors on the host, with rm_formula_accurate for undecided lanes. */
 #pragma once
 
-#include "../../../crlibm/simd/machine.h"
-#include "step.h"
+#include "known.h"
 
 /* Evaluates the lanes that are asked for, to `accurate`. */
 RM_COLD uint32_t rm_redo_formula(const rm_formula_problem *problem, const char *x, const char *y, const char *z,
@@ -16,51 +15,25 @@ RM_COLD uint32_t rm_redo_formula(const rm_formula_problem *problem, const char *
   return flags;
 }
 
-/* The lanes whose result is an infinity because an operand is: a mask's -inf fill whole vectors. Finite operands are scaled,
- * so that no product or sum of them overflows (binary64: below 2^24 each; else a below 2^684, the others below 2^-212); one
- * that becomes 0 makes NaN of an infinity, and is left to rm_formula_element, as NaN are. No exception is due: quotients are
- * taken for products where the divisor is finite, and times infinity is infinite, thus not 0. Sets these lanes of *r. */
-RM_COLD uint32_t rm_formula_infinities(const rm_formula_problem *problem, const char *at_x, const char *at_y,
-                                       const char *at_z, vf64 *r) {
-  const int fmt = problem->format, formula = problem->formula;
-  const vf64 zero = vf64_set1(0.0), one = vf64_set1(1.0), scale = vf64_set1(fmt == RM_F64 ? 0x1p-1000 : 0x1p-340);
-  const vf64 a = vf64_mul(vf64_set1(problem->a), scale), x = vf64_mul(rm_load_elements(at_x, fmt), scale);
-  const vf64 y = at_y ? vf64_mul(rm_load_elements(at_y, fmt), scale) : zero;
-  const vf64 last = at_z ? rm_load_elements(at_z, fmt) : zero, z = vf64_mul(last, scale);
-  vf64 v, below = one;
-  switch (formula) {
-    case RM_FORMULA_SCALED: v = vf64_mul(a, x); break;
-    case RM_FORMULA_OVER: v = vf64_mul(a, x), below = a; break;
-    case RM_FORMULA_ADDED: v = vf64_add(x, a); break;
-    case RM_FORMULA_PLUS: v = vf64_add(x, vf64_mul(a, y)); break;
-    case RM_FORMULA_BETWEEN:
-      v = vf64_mul(vf64_mul(vf64_sub(one, vf64_set1(problem->a)), scale), x);
-      v = vf64_add(v, vf64_mul(a, y));
-      break;
-    case RM_FORMULA_MIX: v = vf64_add(vf64_mul(vf64_mul(vf64_sub(one, last), scale), x), vf64_mul(z, y)); break;
-    case RM_FORMULA_PRODUCT: v = vf64_add(x, vf64_mul(vf64_mul(a, y), z)); break;
-    case RM_FORMULA_QUOTIENT: v = vf64_add(x, vf64_mul(vf64_mul(a, y), z)), below = z; break;
-    default: return 0;
-  }
-  const vf64 infinity = vf64_from_bits(vi64_set1(INT64_C(2047) << 52));
-  const vm64 divides = vm64_andnot(vf64_is_infinite(vf64_mul(below, infinity)), vf64_is_infinite(below));
-  const vm64 known = vm64_and(vf64_is_infinite(v), divides);
-  *r = vf64_select(known, v, *r);
-  return vm64_bits(known);
-}
-
 RM_COLD void rm_write_lanes(char *out, uint32_t lanes, const uint64_t *bits, int fmt) {
   for (int i = 0; lanes >> i; i++)
     if (lanes >> i & 1) rm_write_bits(out + i * rm_size_of(fmt), bits[i], fmt);
 }
 RM_FN uint32_t rm_formula_vector(const rm_formula_problem *problem, const char *x, const char *y, const char *z, char *out,
                                  const int fmt, const int formula, uint32_t live) {
+  const vf64 zero = vf64_set1(0.0);
   vf64 r;
+  vm64 other;
   uint64_t accurate[RM_LANES];
-  uint32_t lanes = vm64_bits(rm_formula_values(problem, x, y, z, fmt, formula, &r)) & live;
   uint32_t flags = 0;
-  if (RM_UNLIKELY(lanes)) lanes &= ~rm_formula_infinities(problem, x, y, z, &r);
-  if (RM_UNLIKELY(lanes)) flags = rm_redo_formula(problem, x, y, z, lanes, accurate);
+  if (!rm_formula_is_sum(formula, fmt) ||
+      !rm_formula_short(problem, rm_load_elements(x, fmt), rm_formula_has_y(formula) ? rm_load_elements(y, fmt) : zero,
+                        rm_formula_has_z(formula) ? rm_load_elements(z, fmt) : zero, fmt, formula, &r, &other))
+    other = rm_formula_values(problem, x, y, z, fmt, formula, &r);
+  uint32_t lanes = vm64_bits(other) & live;
+  if (RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_rule(problem, x, y, z, lanes, &r, &flags);
+  if (RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_sum(problem, x, y, z, lanes, &r);
+  if (RM_UNLIKELY(lanes)) flags |= rm_redo_formula(problem, x, y, z, lanes, accurate);
   rm_store_elements(out, r, fmt); /* out may be an argument: it is read before */
   if (RM_UNLIKELY(lanes)) rm_write_lanes(out, lanes, accurate, fmt);
   return flags;
