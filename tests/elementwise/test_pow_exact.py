@@ -28,6 +28,20 @@ def test_arrays(fmt):
     compare("pow", grid(fmt), fmt)
 
 
+def test_cubes():
+    """Vectors of exponents that are all 3 in f32: ties (odd numbers whose cubes have 25 bits), the ends of the range, all kinds of numbers."""
+    rng = np.random.default_rng(1)
+    ties = np.concatenate([np.arange(257, 322, 2) * 2.0**e for e in (-50, -10, 0, 7, 33)])
+    ends = np.concatenate([rng.uniform(0.5, 2, 300) * 2.0**e for e in (42.6667, -42, -46, -48.3333, -50)])
+    some = rng.integers(0, 2**32, 2000, dtype=np.uint32).view("f4")
+    with np.errstate(invalid="ignore"):
+        x = np.concatenate([ties, ends, rng.standard_normal(500), [0, -0.0, np.inf, -np.inf, np.nan, 1, -1], some]).astype("f4")
+    x = np.concatenate([x, -x])
+    _, want = compare("pow", (x.astype("f8"), np.full(len(x), 3.0)), "f32")
+    with np.errstate(all="ignore"):
+        assert ((x * x * x).view("u4") != want).sum() > 200  # the control: two roundings
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_rules(accurate, fmt, rule):  # noqa: F811
