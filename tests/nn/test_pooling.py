@@ -129,6 +129,39 @@ def test_special_averages(isa_library):
     assert bits(y).ravel().tolist() == [0x7F800000, *[CANONICAL_NAN["f32"]] * 4]
 
 
+@pytest.mark.parametrize("fmt", NAMES)
+def test_infinities_and_runs_in_gradients(isa_library, fmt):
+    """Adaptive windows of several lengths: infinities of one sign and of both, and neighbours with the same windows."""
+    rng = np.random.default_rng(4)
+    dtype = dtype_of(fmt)
+    shape, out = (2, 2, 13, 17), (4, 5)
+    p, axes = pool_of(shape, out)
+    for _ in range(4):
+        g = rng.integers(-3, 4, shape[:2] + out).astype(dtype)
+        g[rng.random(g.shape) < 0.2] = rng.choice([np.inf, -np.inf])
+        g[1, 1, 0, 0], g[1, 1, 0, 1], g[0, 1, 2, 2] = np.inf, -np.inf, np.nan
+        gx = np.full(shape, 7, dtype)
+        arguments = ctypes.c_int(NAMES.index(fmt)), ctypes.byref(p), 1, ctypes.c_int64(0)
+        assert isa_library.rm_avg_pool_backward(*arguments, pointer(g), strides(g), pointer(gx), strides(gx)) == OK
+        special = np.zeros(shape)
+        exact = np.full(shape, Fraction(0), object)
+        for at, window, _ in outputs(shape, axes):
+            for w in window:
+                v = float(g[at])
+                with np.errstate(invalid="ignore"):
+                    special[at[:2] + w] += 0 if np.isfinite(v) else v
+                exact[at[:2] + w] += Fraction(v) / len(window) if np.isfinite(v) else 0
+        infinity = np.array([np.inf, -np.inf], dtype)
+        want = [
+            (CANONICAL_NAN[fmt] if np.isnan(s) else int(bits(infinity)[int(s < 0)]))
+            if s or np.isnan(s)
+            else rounded(e, dtype)
+            for s, e in zip(special.ravel(), exact.ravel(), strict=True)
+        ]
+        assert bits(gx).ravel().tolist() == want
+        assert any(np.isnan(special.ravel())) and len({len(w) for _, w, _ in outputs(shape, axes)}) > 1
+
+
 def test_views(isa_library):
     """Channels last, negative strides, results with gaps."""
     rng = np.random.default_rng(3)

@@ -6,6 +6,7 @@
 
 #include "kernels.h"
 #include "accurate.h"
+#include "../../../crlibm/fp/exact.h"
 
 enum { BUFFERS = 4 };
 
@@ -96,8 +97,15 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
       f->backward ? (rows ? d->divisor[t.first[0]] * h->divisor[t.first[1]] : 1) : d->divisor[p.r[0]] * h->divisor[p.r[1]];
   const int uniform_rows = !f->backward || f->divisor || (d->same[p.r[0]] && h->same[p.r[1]]);
   char *y = f->y + offset_of(&p, f->sy);
+  uint64_t bits = 0;
   for (int64_t r = 0; r < w->results; r++) {
-    uint64_t bits = 0;
+    if (r && w->first[r] == w->first[r - 1] && w->count[r] == w->count[r - 1] &&
+        (f->backward || f->divisor || w->divisor[r] == w->divisor[r - 1])) { /* the same sum */
+      rm_write_bits(y + r * f->sy[4], bits, format);
+      state->tiers.fast++;
+      continue;
+    }
+    bits = 0;
     t.first[2] = w->first[r], t.end[2] = none ? t.first[2] : t.first[2] + w->count[r];
     const int empty = t.end[2] == t.first[2], uniform = uniform_rows && (!f->backward || f->divisor || w->same[r]);
     const int64_t divisor = f->divisor             ? f->divisor
@@ -109,8 +117,13 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
     } else if (!empty) {
       rm_pool_total total = {0.0, 0.0, 0.0};
       for (int64_t k = t.first[2]; k < t.end[2]; k++) rm_pool_add(&total, sum[k], low[k], size[k]);
-      if (!uniform || !rm_pool_decide(&total, rows * (t.end[2] - t.first[2]), divisor, format, &bits, state))
+      if (format != RM_F64 && rm_is_infinite(total.sum)) { /* of infinities of one sign: sums of binary32 do not overflow */
+        bits = rm_signed_infinity(total.sum < 0.0, format);
+        state->tiers.fast++;
+      } else if (uniform ? !rm_pool_decide(&total, rows * (t.end[2] - t.first[2]), divisor, format, &bits, state)
+                         : !rm_pool_decide_mixed(&t, &bits, state)) {
         bits = rm_pool_exactly(&t, divisor, uniform, state);
+      }
     }
     rm_write_bits(y + r * f->sy[4], bits, format);
   }

@@ -80,3 +80,26 @@ RM_FN int rm_pool_decide(const rm_pool_total *t, int64_t terms, int64_t divisor,
   state->tiers.double_double++;
   return 1;
 }
+
+/* An average whose elements have different divisors, in a format below binary64; 0 where this does not decide. A sum of n
+ * quotients, each rounded by u of it, is rounded n - 1 times more, by u of at most (1 + 2^-30) times the sum of their
+ * magnitudes, which is itself rounded by as much: (n + 2) u of that, for n below 2^20. Nothing overflows or underflows:
+ * elements are 0 or between 2^-149 and 2^128, products of the axes' divisors below 2^53. Zeros alone have the sum 0. */
+RM_FN int rm_pool_decide_mixed(const rm_pool_window *w, uint64_t *bits, rm_row_state *state) {
+  const rm_pool_problem *f = w->pool;
+  const int64_t limit = INT64_C(1) << 17;
+  double sum = 0.0, size = 0.0, n = 0.0;
+  if (f->format == RM_F64) return 0;
+  for (int64_t a = w->first[0]; a < w->end[0]; a++)
+    for (int64_t b = w->first[1]; b < w->end[1]; b++)
+      for (int64_t c = w->first[2]; c < w->end[2]; c++) {
+        const int64_t i = f->axis[0].divisor[a], j = f->axis[1].divisor[b], k = f->axis[2].divisor[c];
+        if (i > limit || j > limit || k > limit) return 0;
+        const double v = rm_to_double(rm_read_bits(rm_pool_element(f, w->plane, a, b, c), f->format), f->format),
+                     q = v / ((double)i * (double)j * (double)k);
+        sum += q, size += __builtin_fabs(q), n += 1.0;
+      }
+  if (!(n < 0x1p20) || !rm_pool_quotient(sum, 0.0, size * ((n + 3.0) * 0x1p-53), 1, f->format, bits)) return 0;
+  state->tiers.fast++;
+  return 1;
+}
