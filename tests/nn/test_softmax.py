@@ -256,6 +256,34 @@ def test_views_and_places(isa_library):
             assert (place.view(kind(fmt)) == gradient).all()
 
 
+def test_rows_side_by_side(isa_library):
+    """Columns of a matrix are moved some at a time: the bits of rows, into an argument too, and nothing beside the result is written."""
+    rng = np.random.default_rng(9)
+    for fmt in NAMES:
+        x = rng.standard_normal((37, 19)).astype(dtype_of(fmt))  # more rows than are moved at a time, no multiple of them
+        x[3], x[5, 2], x[7, 1], x[11] = -np.inf, np.nan, np.inf, 0.5
+        g = rng.standard_normal(x.shape).astype(x.dtype)
+        for what, arrays in (
+            ("softmax", [x]),
+            ("log_softmax", [x]),
+            ("softmax_backward", [g, x]),
+            ("log_softmax_backward", [g, x]),
+        ):
+            want = result(isa_library, what, fmt, *arrays)
+            columns = [np.asfortranarray(a) for a in arrays]
+            around = np.full((21, 40), 7, kind(fmt))
+            assert call(isa_library, what, fmt, *columns, around[1:20, 1:38].T) == OK
+            assert (around[1:20, 1:38].T == want).all()
+            assert (around == 7).sum() - (want == 7).sum() == around.size - want.size
+            for k in range(len(columns)):
+                copies = [np.asfortranarray(a) for a in arrays]
+                assert call(isa_library, what, fmt, *copies, copies[k]) == OK
+                assert (copies[k].view(kind(fmt)) == want).all()
+            assert (
+                result(isa_library, what, fmt, *[a[:19, :19].T for a in arrays]) != want[:19, :19]
+            ).any()  # the other axis
+
+
 def test_bad_arguments(isa_library):
     x = np.ones((2, 3), "f4")
     out = np.full((2, 3), 7, "f4")

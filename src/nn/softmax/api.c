@@ -1,16 +1,63 @@
 /* The public functions softmax, log_softmax, logsumexp and their gradients. */
+#include <string.h>
+
+#include "../../common/aligned.h"
 #include "../../../include/repmath/nn.h"
 #include "row.h"
 
+/* Rows whose elements lie apart, side by side with those of other rows, as along the first axis of a matrix, are copied to
+ * memory of their own, and their results back: some rows at a time, by whole cache lines. Read one by one, every element
+ * would take a line. */
+enum { TURNED_ROWS = 16, TURNED_BYTES = 1 << 26 };
+
+static void turn(char *to, ptrdiff_t row_to, ptrdiff_t stride_to, const char *from, ptrdiff_t row_from, ptrdiff_t stride_from,
+                 int64_t rows, int64_t n, int size) {
+  for (int64_t first = 0; first < rows; first += TURNED_ROWS) {
+    const int64_t some = rows - first < TURNED_ROWS ? rows - first : TURNED_ROWS;
+    for (int64_t i = 0; i < n; i++) {
+      char *const t = to + first * row_to + i * stride_to;
+      const char *const f = from + first * row_from + i * stride_from;
+      if (size == 4)
+        for (int64_t r = 0; r < some; r++) memcpy(t + r * row_to, f + r * row_from, 4);
+      else if (size == 2)
+        for (int64_t r = 0; r < some; r++) memcpy(t + r * row_to, f + r * row_from, 2);
+      else
+        for (int64_t r = 0; r < some; r++) memcpy(t + r * row_to, f + r * row_from, 8);
+    }
+  }
+}
+
+/* The rows of an operation on the arrays a[0], ..., of which the last is written. */
+static rm_status each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const void *operation, rm_row_array *const *a,
+                          int arrays, int size) {
+  int across = rows > 1 && n > 1 && rows * size <= TURNED_BYTES / n / arrays; /* arrays have less than 2^60 elements */
+  for (int k = 0; k < arrays; k++) across &= a[k]->row == size && a[k]->stride != size;
+  char *const memory = across ? rm_aligned_alloc((size_t)(arrays * rows * n * size)) : NULL;
+  if (!memory) return rm_each_row(rows, n, buffers, f, operation);
+  rm_row_array given;
+  for (int k = 0; k < arrays; k++) {
+    given = *a[k];
+    *a[k] = rm_row_array_of(memory + k * rows * n * size, n * size, size);
+    if (k < arrays - 1) turn(a[k]->base, n * size, size, given.base, size, given.stride, rows, n, size);
+  }
+  const rm_status status = rm_each_row(rows, n, buffers, f, operation);
+  if (status == RM_OK) turn(given.base, size, given.stride, a[arrays - 1]->base, n * size, size, rows, n, size);
+  rm_aligned_free(memory);
+  return status;
+}
+
 static rm_status run(rm_softmax_problem p) {
+  rm_row_array *const arrays[] = {&p.x, &p.y};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_softmax_check(&p);
-  return status ? status : rm_each_row(p.rows, p.n, 2, rm_softmax_row, &p);
+  if (status || p.kind == RM_LOGSUMEXP) return status ? status : rm_each_row(p.rows, p.n, 2, rm_softmax_row, &p);
+  return each_row(p.rows, p.n, 2, rm_softmax_row, &p, arrays, 2, rm_size_of(p.format));
 }
 static rm_status run_backward(rm_softmax_gradient_problem p) {
+  rm_row_array *const arrays[] = {&p.g, &p.y, &p.dx};
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_softmax_gradient_check(&p);
-  return status ? status : rm_each_row(p.rows, p.n, 4, rm_softmax_gradient_row, &p);
+  return status ? status : each_row(p.rows, p.n, 4, rm_softmax_gradient_row, &p, arrays, 3, rm_size_of(p.format));
 }
 
 rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,

@@ -152,6 +152,23 @@ RM_STATIC uint64_t rm_softmax_special_gradient(const rm_softmax_gradient_problem
   return rm_nan_bits(f->format);
 }
 
+/* Whether the sum of g_k y_k, or of g_k, in a format below binary64 is infinite, or NaN where none of its operands is: that
+ * is invalid. It is as in binary64, where no product or sum of them overflows. */
+RM_STATIC int rm_softmax_sum_is_special(const rm_softmax_gradient_problem *f, int64_t n, const double *g, const double *y,
+                                        double *sum, uint32_t *flags) {
+  double s = 0.0;
+  int nan = 0;
+  if (f->format == RM_F64) return 0;
+  for (int64_t i = 0; i < n; i++) {
+    const double v = f->of_log ? g[i] : g[i] * y[i];
+    s += v, nan |= rm_is_nan(g[i]) || (!f->of_log && rm_is_nan(y[i]));
+  }
+  if (rm_is_finite(s) || nan) return 0;
+  if (rm_is_nan(s)) *flags |= RM_FLAG_INVALID;
+  *sum = s;
+  return 1;
+}
+
 RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_problem *f, rm_gradient_row *r, int64_t i,
                                                 double sum, rm_row_state *state) {
   const double g = r->g[i], y = r->y[i];
@@ -241,7 +258,9 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     state->limbs = RM_FIRST_LIMBS;
     double whole = sum;
     uint32_t flags = 0;
-    if (!known) {
+    if (!known && rm_softmax_sum_is_special(f, n, g, y, &whole, &flags)) {
+      state->flags |= flags;
+    } else if (!known) {
       rm_sum_exactly(&r.total, &acc);
       whole = acc.classes ? rm_to_double(rm_superacc_round_classes(acc.classes, RM_F64, &flags), RM_F64) : 0.0;
       state->flags |= flags;
@@ -253,9 +272,12 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
       state->tiers.double_double += before - undecided;
     }
 #endif
+    const uint64_t none = rm_nan_bits(f->format);
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = s.undecided[j];
-      rm_write_bits(out + i * size, rm_softmax_accurate_gradient(f, &r, i, whole, state), f->format);
+      const uint64_t bits = rm_is_nan(whole) ? none /* a NaN among the operands, or the flag is raised */
+                                             : rm_softmax_accurate_gradient(f, &r, i, whole, state);
+      rm_write_bits(out + i * size, bits, f->format);
     }
   }
   if (in_place) __builtin_memcpy(rm_row_at(&f->dx, row), out, (size_t)n * (size_t)size);
