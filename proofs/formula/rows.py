@@ -229,6 +229,12 @@ def summed(algebra: Algebra, term: Value) -> Value:
     return plus(term, times(term, error(algebra, U * (1 + TERMS), A("n"))))
 
 
+def compensated(algebra: Algebra, term: Value) -> Value:
+    """The sum by two-sums: what they leave over, at most u of a partial sum each, is rounded by n u at most, and the sum of both once. n2
+    stands for n^2 u."""
+    return plus(term, times(term, plus(error(algebra, U * (1 + TERMS), A("n2")), error(algebra, U * (1 + TERMS)))))
+
+
 def sizes_summed(algebra: Algebra, size: Value) -> Value:
     """The same of magnitudes, n below 2^40."""
     return algebra.off(size, TERMS / 2)
@@ -303,7 +309,6 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         values, exp, total, _ = of_rows(root, algebra)
         values |= {
             "k": A("k"),
-            "n": A("n"),
             "q_sum": A("Q"),
             "q_size": product(A("rho"), A("Q")),
             "sum": algebra.off(A("S"), total),
@@ -311,15 +316,15 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         }
         host = Host(algebra, values, {"q_sum!=0.0": True})
         text = text_of(root, ENTROPY, "s.v = q, s.a = q_sum / sum, s.d = k;", 4)
-        text = text.replace("s.v = q, ", "").replace("(double)(n + 12)", "n12")
-        host.values["n12"] = plus(A("n"), number(12))
+        text = text.replace("s.v = q, ", "").replace("((double)n * (double)n * 0x1p-53 + 12.0)", "n12")
+        host.values["n12"] = plus(A("n2"), number(12))
         host.run(text)
         text = text_of(root, ENTROPY, "s.err = __builtin_fabs(k * s.a) * 0x1p-245", ";")
         host.run(text)
         k = algebra.off(A("k"), Fraction(3, 2**53))  # the quotient, and a divisor within 2^-60
         q = plus(A("q"), error(algebra, WEIGHT, A("q")), error(algebra, WEIGHT, A("lost")))
         total_q = plus(
-            A("Q"), *(error(algebra, U * (1 + 3 * TERMS) * c, A("Q"), A("rho"), *n) for c, n in ((1, (A("n"),)), (5, ())))
+            A("Q"), *(error(algebra, U * (1 + 3 * TERMS) * c, A("Q"), A("rho"), *n) for c, n in ((1, (A("n2"),)), (6, ())))
         )
         return {
             "p": algebra.off(A("E"), exp),
@@ -335,13 +340,17 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
     WEIGHT = Fraction(44, 10 * 2**53)  # of |q|_c, what q_c is off by: below
 
     def weights(algebra: Algebra) -> list[tuple[Value, Value]]:
-        """q_c is within WEIGHT |q|_c, and Q within (n + 5) u Q'."""
+        """q_c is within WEIGHT |q|_c, and Q within (n + 5) u Q', or compensated (n^2 u + 6) u Q'."""
         q, size, exact = class_weights(root, algebra)
         return [
             (plus(q, minus(exact)), times(size, number(WEIGHT))),
             (
                 plus(summed(algebra, q), minus(exact)),
                 times(times(size, number(U * (1 + 2 * TERMS))), plus(A("n"), number(5))),
+            ),
+            (
+                plus(compensated(algebra, q), minus(exact)),
+                times(times(size, number(U * (1 + 2 * TERMS))), plus(A("n2"), number(6))),
             ),
         ]
 

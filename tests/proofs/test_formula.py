@@ -185,7 +185,7 @@ SMALLER = [
         (ENTROPY, "s.rel = 2.25 * RM_ROW_EXP_ERR + 0x1p-49;", "s.rel = 2.0 * RM_ROW_EXP_ERR + 0x1p-49;", "gradient of cross entropy, one class"),
         (ENTROPY, "__builtin_fabs(y) * 0x1.4p-43", "__builtin_fabs(y) * 0x1p-43", "gradient of cross entropy, the target"),
         (ENTROPY, "(double)(end - first + 12) * 0x1p-53", "(double)(end - first + 12) * 0x1p-54", "cross entropy of a row"),
-        (ENTROPY, "(double)(n + 12) * 0x1p-53 * q_size", "(double)(n + 12) * 0x1p-54 * q_size", "gradient of cross entropy, probabilities"),
+        (ENTROPY, "0x1p-53 + 12.0) * 0x1p-53 * q_size", "0x1p-53 + 12.0) * 0x1p-54 * q_size", "gradient of cross entropy, probabilities"),
         (NORM, "off = 4.0 * RM_ROW_MOMENT_ERR * m2;", "off = 2.0 * RM_ROW_MOMENT_ERR * m2;", "variance and mean"),
         (NORM, "t->rel = 0.51 * (off / t->v)", "t->rel = 0.49 * (off / t->v)", "root of the variance"),
         (NORM, "s.err = 1.01 * t.c_err * t.a;", "s.err = 0.99 * t.c_err * t.a;", "norm"),

@@ -8,8 +8,9 @@
  * T' of the value, T' the sum of |q|_c (m - x_c), and Q within (n + 8) u Q', Q' the sum of |q|_c; where no p is negative
  * these are sums of |q_c|. Losses are then numbers with a bound (crlibm/enclosure/dd_ball.h), and sums of them too. Gradient:
  * e_j/S Q - q_j, times k = g/divisor. For the one class that counts this is -q (S - e_t)/S, the others summed without it. e_j
- * and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, Q by (n + 8) u Q', q_j by 4.2u |q|_j, which is |q_j| and what cancels,
- * k by 3u.
+ * and S are off by RM_ROW_EXP_ERR and RM_ROW_SUM_ERR, q_j by 4.2u |q|_j, which is |q_j| and what cancels, k by 3u. Q is a
+ * compensated sum here, since (n + 8) u would be most of the bound where classes are many: its n two-sums leave at most u
+ * times a partial sum each, together n u Q', and their sum is rounded by n u of that: Q is off by (n^2 u + 8) u Q'.
  *
  * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100
  * (rm_smooth_enough; others go to the accurate phase). What is not 0 is at least this: a number of the formats 2^-149; 1/n
@@ -458,16 +459,19 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
       else s.undecided[undecided++] = r.target;
     }
   } else if (known) {
-    double q_sum = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is negative */
+    double q_sum = 0.0, q_low = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is
+                                                                  negative */
     for (int64_t c = 0; c < n; c++) {
-      double magnitude;
+      double magnitude, left;
       q[c] = rm_entropy_class_weight(&r, c, &magnitude);
-      q_sum += q[c], q_size += magnitude, lost += magnitude - __builtin_fabs(q[c]);
+      q_sum = rm_two_sum(q_sum, q[c], &left);
+      q_low += left, q_size += magnitude, lost += magnitude - __builtin_fabs(q[c]);
     }
+    q_sum += q_low;
     for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
     sum = RM_ROW(state, exponentials)(n, r.x, m, e);
     s.v = q, s.a = q_sum / sum, s.d = k;
-    const double q_rel = q_sum != 0.0   ? (double)(n + 12) * 0x1p-53 * q_size / __builtin_fabs(q_sum)
+    const double q_rel = q_sum != 0.0   ? ((double)n * (double)n * 0x1p-53 + 12.0) * 0x1p-53 * q_size / __builtin_fabs(q_sum)
                          : q_size > 0.0 ? rm_dd_ball_infinity()
                                         : 0.0;
     s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
