@@ -35,7 +35,9 @@ def test_cubes():
     ends = np.concatenate([rng.uniform(0.5, 2, 300) * 2.0**e for e in (42.6667, -42, -46, -48.3333, -50)])
     some = rng.integers(0, 2**32, 2000, dtype=np.uint32).view("f4")
     with np.errstate(invalid="ignore"):
-        x = np.concatenate([ties, ends, rng.standard_normal(500), [0, -0.0, np.inf, -np.inf, np.nan, 1, -1], some]).astype("f4")
+        x = np.concatenate([ties, ends, rng.standard_normal(500), [0, -0.0, np.inf, -np.inf, np.nan, 1, -1], some]).astype(
+            "f4"
+        )
     x = np.concatenate([x, -x])
     _, want = compare("pow", (x.astype("f8"), np.full(len(x), 3.0)), "f32")
     with np.errstate(all="ignore"):
