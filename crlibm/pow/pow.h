@@ -51,9 +51,10 @@ RM_FN vm64 rm_pow_fast_f64(const vf64 *x, vf64 *y) {
   return vm64_or(vm64_or(unknown, undecided), vm64_or(tiny, vm64_not(regular)));
 }
 
-/* Cubes of f32. The square of 24 bits is exact in binary64, and its product with x is p + e, exactly: at least 2^-447 if it
- * is not 0. Rounded to odd, that rounds to f32 as the cube does. A vector whose exponents are all 3 needs no other phase: a
- * NaN gives NaN, and an infinity of a finite x is an overflow. */
+#if RM_HAS_VF32
+/* Cubes of f32, by vectors. The square of 24 bits is exact in binary64, and its product with x is p + e, exactly: at least
+ * 2^-447 if it is not 0. Rounded to odd, that rounds to f32 as the cube does. A vector whose exponents are all 3 needs no
+ * other phase: a NaN gives NaN, and an infinity of a finite x is an overflow. */
 RM_FN int64_t rm_pow_span_f32(const float *const *x, int64_t i, int64_t n, float *y, uint32_t *flags) {
   const vf64 three = vf64_set1(3.0);
   for (; i + 2 * RM_LANES <= n; i += 2 * RM_LANES) {
@@ -80,6 +81,7 @@ RM_FN int64_t rm_pow_span_f32(const float *const *x, int64_t i, int64_t n, float
   return i;
 }
 #define RM_SPAN_pow_f32 , rm_pow_span_f32
+#endif
 
 /* Lanes with a known result, put into *r:
  *   NaN       of a NaN, but for x = 1 and y = 0; of a negative number and a y that is no integer (it is invalid)
