@@ -38,6 +38,7 @@ ONLY = {  # elsewhere these are called by other tests
     "vf64_store_differing_f32": ("src/blas/gemm/epilogue_b64.h",),
     "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h", "src/blas/conv/kernels.c"),
     "rm_pool_decide": ("src/nn/pool/api.c",),
+    "rm_pool_decide_mixed": ("src/nn/pool/api.c",),
     "rm_pool_exactly": ("src/nn/pool/api.c",),
     "decide": ("src/reduce/sum.c", "src/linalg/recurrence.c", "src/rounding/sums.c"),
     "approximate": ("src/linalg/recurrence.c",),

@@ -251,6 +251,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
 /* Result r of a row of averages (src/nn/pool/api.c). */
 #define WATCH_rm_pool_decide(total, terms, divisor, format, bits, state) \
   (exact_at = y + r * f->sy[4], rm_pool_decide(total, terms, divisor, format, bits, state))
+#define WATCH_rm_pool_decide_mixed(t, bits, state) (exact_at = y + r * f->sy[4], rm_pool_decide_mixed(t, bits, state))
 #define WATCH_rm_pool_exactly(t, divisor, uniform, state) \
   (exact_at = y + r * f->sy[4], rm_pool_exactly(t, divisor, uniform, state))
 #define WATCH_rm_prefix_decide_block(h, l, b, count, fmt, bits)                                          \
