@@ -173,6 +173,12 @@ def sum(
     Notes
     -----
     The result does not depend on the order or the layout of the elements.
+
+    Examples
+    --------
+    >>> import repmath
+    >>> repmath.sum([1.0, 1e100, 1.0, -1e100]).item()
+    2.0
     """
     floats = _same_float(a, a)
     x: Any = a if floats or _dlpack.kind_of(a) != _dlpack.ORDINARY else asarray(a)
@@ -323,6 +329,13 @@ def matmul(
         of another shape.
     TypeError
         An operand, `dtype` or `out` has a dtype that is not supported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import repmath
+    >>> repmath.matmul(np.array([[1e100, 1.0, -1e100]]), np.ones((3, 2)))
+    array([[1., 1.]])
     """
     try:
         if bias is None and dtype is None and _same_float(x1, x2):
@@ -571,6 +584,12 @@ def dot(a: ArrayLike, b: ArrayLike, out: np.ndarray | None = None) -> Any:
         Shapes do not match, or `out` is read-only or of another shape.
     TypeError
         An operand or `out` has a dtype that is not supported.
+
+    Examples
+    --------
+    >>> import repmath
+    >>> repmath.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]).item()
+    1.0
     """
     if _same_float(a, b):
         x, y = np.asarray(a), np.asarray(b)

@@ -175,6 +175,12 @@ def mean(
     ValueError
         `out` is read-only or not of the result's shape; `axis` is repeated or
         out of range (numpy.exceptions.AxisError).
+
+    Examples
+    --------
+    >>> import repmath
+    >>> repmath.mean([1e100, 3.0, -1e100]).item()
+    1.0
     """
     x = asarray(a)
     check("a", x.dtype)
@@ -250,6 +256,12 @@ def var(
         out of range (numpy.exceptions.AxisError); an integer is beyond 2**53;
         `ddof` is not finite, or needs more digits than a divisor holds (62 bits
         for ``n - ddof``); `ddof` and `correction` are both given.
+
+    Examples
+    --------
+    >>> import repmath
+    >>> repmath.var([1e9, 1e9 + 1, 1e9 + 2], ddof=1).item()
+    1.0
     """
     return _spread("var", a, axis, dtype, out, ddof, keepdims, where, correction)
 
@@ -283,6 +295,12 @@ def std(
     ------
     TypeError, ValueError
         As in var.
+
+    Examples
+    --------
+    >>> import repmath
+    >>> repmath.std([1.0, 2.0, 3.0, 4.0], ddof=0).item()
+    1.118033988749895
     """
     return _spread("std", a, axis, dtype, out, ddof, keepdims, where, correction)
 
@@ -326,6 +344,12 @@ def norm(
     ValueError
         `out` is read-only or not of the result's shape; `axis` is repeated or
         out of range (numpy.exceptions.AxisError); an integer is beyond 2**53.
+
+    Examples
+    --------
+    >>> import repmath
+    >>> repmath.norm([3e-200, 4e-200]).item()
+    5e-200
     """
     v = asarray(x)
     check("x", v.dtype)
@@ -385,6 +409,12 @@ def cumsum(
     ValueError
         `out` is read-only or not of the result's shape; `axis` is out of range
         (numpy.exceptions.AxisError).
+
+    Examples
+    --------
+    >>> import repmath
+    >>> repmath.cumsum([1.0, 1e100, -1e100])
+    array([1.e+000, 1.e+100, 1.e+000])
     """
     x = asarray(a)
     check("a", x.dtype)

@@ -1,6 +1,7 @@
 """What the pages say in examples is what Python prints, and the site is built without a warning."""
 
 import doctest
+import importlib
 import pathlib
 import re
 import shutil
@@ -11,6 +12,7 @@ import pytest
 import tools_path
 
 DOCS = pathlib.Path(tools_path.ROOT, "docs")
+PACKAGE = pathlib.Path(tools_path.ROOT, "python/repmath")
 PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md") if ">>> " in p.read_text())
 
 
@@ -27,6 +29,16 @@ def test_examples(page):
         pytest.importorskip(needed)
     found = failures((DOCS / page).read_text(), page)
     assert found.failed == 0 and found.attempted > 0
+
+
+DOCSTRINGS = sorted(p for p in PACKAGE.glob("*.py") if ">>> " in p.read_text())
+
+
+@pytest.mark.parametrize("source", DOCSTRINGS, ids=lambda p: p.stem)
+def test_docstrings(source):
+    module = importlib.import_module(f"repmath.{source.stem}")
+    found = doctest.testmod(module)
+    assert found.failed == 0 and found.attempted == source.read_text().count(">>> ")
 
 
 def test_a_wrong_example_is_found(capsys):
