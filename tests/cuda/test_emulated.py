@@ -289,8 +289,10 @@ def test_rows_give_the_cpu_bits(tmp_path):
         "src/common/overlap.c",
     ]
     shared += ["src/nn/cross_entropy/args.c", "src/nn/norm/args.c", "src/nn/rows/args.c", "src/nn/softmax/args.c"]
-    (good, out), (_, bad) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
-    assert good == 0, out
+    (good, out), (_, bad), (strict, seen) = emulated_parts(
+        tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK], [STRICT]]
+    )
+    assert good == strict == 0, out + seen
     for name in ("log_softmax", "cross_entropy", "normalize", "weights of columns", "weights of sets"):
         assert f"FAILED {name}" in bad, bad
 
@@ -311,10 +313,11 @@ def test_reductions_give_the_cpu_bits(tmp_path):
     short.write_text(re.sub(r'(#include )"', rf'\1"{ROOT}/src/cuda/', text))
     kernels = ["src/cuda/cumsum.cu", "src/cuda/scatter.cu", "src/cuda/statistics.cu"]
     shared = ["src/common/overlap.c", "src/reduce/scatter_args.c", "src/reduce/statistics_args.c"]
-    counts = emulated_parts(tmp_path, "test_cuda_reductions", kernels, shared, [[], [SHRINK], ["-include", str(short)]])
+    variants = [[], [SHRINK], ["-include", str(short)], [STRICT]]
+    counts = emulated_parts(tmp_path, "test_cuda_reductions", kernels, shared, variants)
     seen = [{name for name in ("mean", "cumsum", "index_add", "segment_sum") if f"FAILED {name}" in out} for _, out in counts]
-    assert [failed == 0 for failed, _ in counts] == [True, False, False], counts
-    assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}]
+    assert [failed == 0 for failed, _ in counts] == [True, False, False, True], counts
+    assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}, set()]
 
 
 def test_functions_of_rows_give_the_cpu_bits(tmp_path):
@@ -330,9 +333,10 @@ def test_functions_of_rows_give_the_cpu_bits(tmp_path):
     short.write_text(overlap + re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
     kernels = ["src/cuda/row_reductions.cu", "src/cuda/cumsum.cu"]
     shared = ["src/common/overlap.c", "src/reduce/statistics_args.c"]
-    variants = [[], [SHRINK], ["-include", str(short)]]
-    (good, out), (_, bad), (_, unjoined) = emulated_parts(tmp_path, "test_cuda_row_reductions", kernels, shared, variants)
-    assert good == 0, out
+    variants = [[], [SHRINK], ["-include", str(short)], [STRICT]]
+    found = emulated_parts(tmp_path, "test_cuda_row_reductions", kernels, shared, variants)
+    (good, out), (_, bad), (_, unjoined), (strict, seen) = found
+    assert good == strict == 0, out + seen
     for name in ("sum", "mean", "dot", "cumsum"):
         assert f"FAILED {name} of rows" in bad, bad
     for name in ("sum", "mean", "norm", "dot", "var", "std"):
