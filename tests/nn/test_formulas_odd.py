@@ -1,5 +1,6 @@
 """The formulas below binary64 that are rounded to odd, and the mix of two arrays, against exact rationals, bit by bit, on every instruction set."""
 
+import ctypes
 import functools
 from fractions import Fraction
 
@@ -222,3 +223,28 @@ def test_refuses_binary64(library):
     for which in range(16, 27):
         assert run(library, which, "f64", 0.0, [x, x])[0] == status(ENUM, 2)
     assert run(library, 27, "f32", 0.0, [x, x])[0] == status(ENUM, 1)
+
+
+@NARROW
+def test_exceptions_behind_invalid_ones(isa_library, fmt):
+    """Behind 0/0, which raises one exception, those of 1/0 and of a quotient that overflows are raised still; NaN alone raises none."""
+    libm = ctypes.CDLL(None)
+    dtype = FORMATS[fmt][0]
+    large = 6e4 if fmt == "f16" else 3e38
+    for x, y, want in (
+        (0, 0, 1),
+        (1, 0, 1 | 4),
+        (large, 2.0**-10, 1 | 8),
+        (np.nan, 1, 1),
+        (1, 1, 1),
+    ):
+        for first in (True, False):  # the control: without 0/0
+            u, v = np.zeros(40, dtype), np.zeros(40, dtype)
+            if not first:
+                u[:], v[:] = 1, 1
+            u[33], v[33] = x, y
+            libm.feclearexcept(61)
+            code, _ = run(isa_library, 24, fmt, 0.0, [u, v])
+            assert code == OK
+            raised = libm.fetestexcept(13)
+            assert raised == (want if first else want & ~1 | (x == 0)), (x, y, first)

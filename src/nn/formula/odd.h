@@ -201,7 +201,8 @@ static uint32_t rm_formula_odd(const rm_formula_problem *problem, int64_t begin,
     for (int k = 0; k < whole; k++) beyond |= __builtin_fabs(r[k]) < overflow[fmt] ? 0 : -1;
     if (RM_UNLIKELY(beyond != 0))
       for (int k = 0; k < n; k++)
-        if (!(__builtin_fabs(r[k]) < overflow[fmt])) flags |= rm_odd_flags(problem, i + k, r[k]);
+        if (!(__builtin_fabs(r[k]) < overflow[fmt]) && !(flags & RM_FLAG_INVALID && r[k] != r[k])) /* all a NaN may owe */
+          flags |= rm_odd_flags(problem, i + k, r[k]);
     rm_odd_prepare(whole, fmt, r);
     for (int k = 0; k < n; k += RM_LANES) rm_row_put(vf64_load(r + k), fmt, problem->out + at, k, n);
   }
