@@ -799,25 +799,6 @@ def clip(rng, fmt):
     return Case(run, values, place)
 
 
-def to_odd(name, fmt, a, given, lanes):
-    """The vectors that src/nn/formula/known.h rounds to odd: of sums below binary64, those whose products are numbers of binary64."""
-    if fmt == "f64" or name not in ("scaled", "added", "plus", "between", "product"):
-        return set()
-
-    def is_product(x, y):
-        return Fraction(x * y) == Fraction(x) * Fraction(y)
-
-    def is_short(row):
-        if name == "plus":
-            return is_product(a, row[1])
-        if name == "between":
-            return Fraction(1.0 - a) == 1 - Fraction(a) and is_product(1.0 - a, row[0]) and is_product(a, row[1])
-        return name != "product" or is_product(a, row[1] * row[2])
-
-    rows = [is_short([float(v) for v in row]) for row in zip(*given, strict=True)]
-    return {i // lanes for i in range(0, len(rows), lanes) if all(rows[i : i + lanes])}
-
-
 def formula(which):
     name, arrays, function = formula_library.FORMULAS[which]
 
@@ -836,7 +817,7 @@ def formula(which):
             assert formula_library.run(lib, which, fmt, a, given)[0] == OK
 
         def place(records, lanes, v):
-            pairs = settled(records, lanes, [v], inside(fmt, given), to_odd(name, fmt, a, given, lanes))
+            pairs = settled(records, lanes, [v], inside(fmt, given), formula_library.to_odd(name, fmt, a, given, lanes))
             some = of_kinds(records, "known")
             return pairs + ([(r, e) for r, e in zip(some, v, strict=True) if e is not None] if len(some) == len(v) else [])
 

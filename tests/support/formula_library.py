@@ -1,6 +1,7 @@
 """rm_formula of a C library by ctypes, and each formula over the rationals."""
 
 import ctypes
+from fractions import Fraction
 
 import numpy as np
 from optimizers_library import NAMES
@@ -26,3 +27,22 @@ def run(lib, which, fmt, a, arrays, out=None):
     given = [pointer(x) for x in arrays] + [None] * (3 - len(arrays))
     code = lib.rm_formula(which, NAMES.index(fmt), I64(len(arrays[0])), ctypes.c_double(a), *given, pointer(out))
     return code, out
+
+
+def to_odd(name, fmt, a, given, lanes):
+    """The vectors that src/nn/formula/known.h rounds to odd: of sums below binary64, those whose products are numbers of binary64."""
+    if fmt == "f64" or name not in ("scaled", "added", "plus", "between", "product"):
+        return set()
+
+    def is_product(x, y):
+        return Fraction(x * y) == Fraction(x) * Fraction(y)
+
+    def is_short(row):
+        if name == "plus":
+            return is_product(a, row[1])
+        if name == "between":
+            return Fraction(1.0 - a) == 1 - Fraction(a) and is_product(1.0 - a, row[0]) and is_product(a, row[1])
+        return name != "product" or is_product(a, row[1] * row[2])
+
+    rows = [is_short([float(v) for v in row]) for row in zip(*given, strict=True)]
+    return {i // lanes for i in range(0, len(rows), lanes) if all(rows[i : i + lanes])}
