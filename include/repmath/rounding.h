@@ -59,6 +59,14 @@ RM_API rm_status rm_random_matmul(int format, int out_format, int64_t m, int64_t
 RM_API rm_status rm_random_balls(int format, int64_t n, const double *middle, const double *radius, void *out,
                                  uint8_t *undecided, const rm_random_rounding *r);
 
+/* out[i] = the exact value of a formula of formulas.h, one of RM_FORMULA_SCALED to RM_FORMULA_SIGMOID, rounded under r, where
+ * binary64 with a bound of its error decides that: all but a few in 2^20 elements. *open is how many it leaves: those, and
+ * what is infinite or NaN on the way, are 0 in out. `format` is RM_FORMAT_F16, RM_FORMAT_BF16 or RM_FORMAT_F32; arrays are as
+ * there. An exact zero is the product's or quotient's of RM_FORMULA_SCALED, _OVER and _UNDER, and +0 otherwise.
+ * RM_ROUND_UP_DOWN is an RM_ERR_ENUM of argument 10. */
+RM_API rm_status rm_random_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
+                                   void *out, int64_t *open, const rm_random_rounding *r);
+
 /* The last step of RM_ROUND_UP_DOWN: each of n contiguous numbers, which were rounded to nearest, becomes its neighbour of
  * larger or smaller magnitude; zeros, infinities, NaN and the largest number upwards stay. */
 RM_API rm_status rm_random_steps(int format, int64_t n, void *x, const rm_random_rounding *r);

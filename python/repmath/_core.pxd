@@ -308,6 +308,8 @@ cdef extern from "repmath/repmath.h":
                                const rm_random_rounding *r) nogil
     rm_status rm_random_balls(int format, long long n, const double *middle, const double *radius, void *out,
                               unsigned char *undecided, const rm_random_rounding *r) nogil
+    rm_status rm_random_formula(int formula, int format, long long n, double a, const void *x, const void *y, const void *z,
+                                void *out, int64_t *open, const rm_random_rounding *r) nogil
     rm_status rm_random_steps(int format, long long n, void *x, const rm_random_rounding *r) nogil
     rm_status rm_random_rounding_words(unsigned long long seed, unsigned long long stream, long long first, long long n,
                                        unsigned int *out) nogil

@@ -64,7 +64,7 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         flat = [a.reshape(-1)[:1] if a.size and not any(a.strides) else np.ascontiguousarray(a).reshape(-1) for a in arrays]
         vectors = [np.broadcast_to(v, (result.size,)) if v.size != result.size else v for v in flat]
         if result.size:
-            _evaluate(name, dtype, vectors, result.reshape(-1), at)
+            _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
         return _deliver(result, out, where)
 
 
@@ -81,29 +81,15 @@ def balls(middle: np.ndarray, radius: Any, dtype: np.dtype[Any], place: tuple[st
     return made, undecided.astype(bool)
 
 
-def _evaluate(name: str, dtype: np.dtype[Any], vectors: list[Any], result: np.ndarray, at: tuple[str, int, int, int]) -> None:
-    """A function of vectors. Results of a narrow format are rounded to binary64 first, where its last place decides nearly all of them: a value that
-    is not 0 lies within 2^-53 of that number of it, or 2^-1075. A value that rounds to 0 there, or is 0, is a 0 of its sign
-    under stochastic rounding, whose thresholds are above 2^-34 of the least number. What is infinite, NaN or left open is evaluated anew."""
-    mode, seed, stream, first = at
-    if dtype.itemsize == 8 or mode == "up_down":
-        _core.random_elementwise(name, NAMES[dtype], vectors, result, at)
-        return
-    with np.errstate(all="ignore"):
-        wide = np.asarray(_core.ufuncs[name](*(v.astype(np.float64) for v in vectors)))
-        zero = wide == 0
-        made, undecided = balls(wide, np.where(zero, 2.0**-1074, np.abs(wide) * 2.0**-53 + 2.0**-1074), dtype, at)
-        if mode == "stochastic":
-            made[zero] = wide[zero].astype(dtype)
-            undecided &= ~zero
-    result[...] = made
-    left = np.flatnonzero(undecided)
-    if left.size > result.size // 16:
-        _core.random_elementwise(name, NAMES[dtype], vectors, result, at)
-        return
-    for i in left.tolist():
-        some = [v[i : i + 1] for v in vectors]
-        _core.random_elementwise(name, NAMES[dtype], some, result[i : i + 1], (mode, seed, stream, first + i))
+def formula(name: str, a: float, arrays: tuple[Any, ...], place: tuple[str, int, int, int]) -> Any:
+    """A formula of repmath/formulas.h that is rational, of a number and broadcast arrays of one format narrower than binary64, rounded; None where
+    its evaluation in binary64 leaves an element open."""
+    shape = np.broadcast_shapes(*(v.shape for v in arrays))
+    made = np.empty(shape, arrays[0].dtype)
+    flat = [np.ascontiguousarray(np.broadcast_to(v, shape)).reshape(-1) for v in arrays]
+    with _core.Environment():
+        left = _core.random_formula(name, NAMES[made.dtype], a, flat, made.reshape(-1), place)
+    return None if left else made
 
 
 def _from_binary64(x: Any, y: Any, add: Any, target: np.dtype[Any], place: tuple[str, int, int, int]) -> tuple[Any, Any]:

@@ -811,6 +811,21 @@ def sums_rounded_at_random(lib, rng):
     return bits(out)
 
 
+def balls_rounded_at_random(lib, rng):
+    """Numbers whose radius leaves a half of them open, and zeros."""
+    n = 256
+    middle = rng.uniform(1, 2, n)
+    middle[::4] = 0
+    radius = np.where(middle == 0, 0.0, 2.0**-24 * rng.uniform(0.5, 2, n))
+    out, undecided = np.empty(n, np.float32), np.empty(n, np.uint8)
+    how = RandomRounding(4, 7, 0, 0)  # RM_ROUND_STOCHASTIC
+    f = lib.rm_random_balls
+    f.argtypes = [ctypes.c_int, ctypes.c_int64, *[ctypes.c_void_p] * 5]
+    pointers = (v.ctypes.data for v in (middle, radius, out, undecided))
+    assert f(NAMES.index("f32"), n, *pointers, ctypes.addressof(how)) == OK
+    return np.concatenate((bits(out).astype(np.uint64), undecided.astype(np.uint64)))
+
+
 def small_transforms(lib, rng):
     """Parts that are exactly 0, where the approximations have either sign and are far below the least number."""
     found = []

@@ -290,6 +290,76 @@ def test_a_last_step_without_a_radius_is_seen(monkeypatch):
         check_beside_thresholds()
 
 
+RATIONAL = {
+    "scaled": lambda a, x: a * x,
+    "over": lambda a, x: x / a,
+    "under": lambda a, x: a / x,
+    "added": lambda a, x: x + a,
+    "plus": lambda a, x, y: x + a * y,
+    "between": lambda a, x, y: x + a * (y - x),
+    "product": lambda a, x, y, z: x + a * y * z,
+    "quotient": lambda a, x, y, z: x + a * y / z,
+    "tanh": lambda a, x, y: x * (1 - y * y),
+    "sigmoid": lambda a, x, y: x * y * (1 - y),
+}
+# The number a for which a formula has the value t.
+SOLVED = {
+    "scaled": lambda t, x: t / x,
+    "over": lambda t, x: x / t,
+    "under": lambda t, x: t * x,
+    "added": lambda t, x: t - x,
+    "plus": lambda t, x, y: (t - x) / y,
+    "between": lambda t, x, y: (t - x) / (y - x),
+    "product": lambda t, x, y, z: (t - x) / (y * z),
+    "quotient": lambda t, x, y, z: (t - x) * z / y,
+}
+
+
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("name", list(SOLVED))
+def test_formulas_beside_the_threshold(name, fmt):
+    """The number a is the one of binary64 that is nearest to where the formula's value is the threshold of its word, or a neighbour: what is
+    decided is right, some is left open, and binary64 without a radius would be wrong."""
+    rng, wrong, left, decided = np.random.default_rng(12), 0, 0, 0
+    for stream in range(40):
+        values = [v.reshape(1) for v in numbers(fmt, 3, stream)[: SOLVED[name].__code__.co_argcount - 1]]
+        exact = [Fraction(float(v[0])) for v in values]
+        word = int(rounding.words(1, SEED, stream)[0])
+        near, quantum = (
+            rounding_oracle.split(Fraction(float(rng.uniform(1, 2))), fmt)[0],
+            Fraction(2) ** -{"f16": 10, "bf16": 7, "f32": 23}[fmt],
+        )
+        first = rounding_oracle.split(Fraction(1), fmt)[0]
+        aim = 1 + quantum * (near - first + Fraction(2 * word + 1, 2**33))
+        a = float(SOLVED[name](aim, *exact))
+        for number in (a, np.nextafter(a, np.inf), np.nextafter(a, -np.inf)):
+            value = RATIONAL[name](Fraction(float(number)), *exact)
+            want = rounding_oracle.rounded(value, fmt, "stochastic", word)
+            made = _random_modes.formula(name, float(number), tuple(values), ("stochastic", SEED, stream, 0))
+            if made is None:
+                left += 1
+            else:
+                decided += 1
+                assert bits(made) == [want]
+            wrong += rounding_oracle.rounded(Fraction(float(value)), fmt, "stochastic", word) != want
+    assert wrong > 3 and left > 3 and left + decided == 120
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("name", list(RATIONAL))
+def test_formulas(name, fmt, mode):
+    columns = [numbers(fmt, 37, 3 + k) for k in range(RATIONAL[name].__code__.co_argcount - 1)]
+    columns[-1][:3] = [1, 0.5, 2]
+    made = _random_modes.formula(name, 0.1, tuple(columns), (mode, SEED, STREAM, 0))
+    words = rounding.words(37, SEED, STREAM).tolist()
+    rows = zip(*[[Fraction(v) for v in c.astype(np.float64).tolist()] for c in columns], strict=True)
+    exact = [RATIONAL[name](Fraction(0.1), *row) for row in rows]
+    assert made is not None and bits(made) == [
+        rounding_oracle.rounded(v, fmt, mode, w) if v else 0 for v, w in zip(exact, words, strict=True)
+    ]
+
+
 @pytest.mark.parametrize("mode", ["stochastic", "random"])
 @pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
 def test_balls(fmt, mode):

@@ -33,6 +33,24 @@ def random_elementwise(name, format, arguments, out, place):
     _raise(status)
 
 
+def random_formula(formula, format, a, arrays, out, place):
+    """A formula of rm_formula, by its name, over contiguous arrays of one format. Returns how many elements are left open."""
+    cdef rm_random_rounding r = _random_rounding(place)
+    cdef void *x[3]
+    cdef int k, which = _FORMULAS[formula], f = _FORMATS[format][0]
+    cdef double number = a
+    cdef long long n = out.size
+    cdef int64_t left = 0
+    cdef View y = _view(out)
+    cdef rm_status status
+    for k in range(3):
+        x[k] = <void *>_view(arrays[k]).base if k < len(arrays) else NULL
+    with nogil:
+        status = rm_random_formula(which, f, n, number, x[0], x[1], x[2], <void *>y.base, &left, &r)
+    _raise(status)
+    return left
+
+
 def random_sums(format, format_out, x, out, place):
     """Exact sums of the rows of a matrix; out is contiguous."""
     cdef rm_random_rounding r = _random_rounding(place)

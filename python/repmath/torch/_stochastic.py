@@ -70,6 +70,14 @@ class _Place:
             a, b, self.words["mode"], bias=bias, dtype=dtype, seed=self.words["seed"], stream=self.words["stream"]
         )
 
+    def formula(self, name: str, a: Any, *tensors: torch.Tensor) -> Any:
+        """A formula of `repmath/formulas.h` of a number and tensors of one format, or None where binary64 does not decide all of it."""
+        words = self.words
+        if not isinstance(a, (int, float)) or tensors[0].dtype not in FORMATS or tensors[0].dtype is torch.float64:
+            return None
+        place = _random_modes.place(words["mode"], words["seed"], words["stream"])
+        return _random_modes.formula(name, float(a), tuple(as_array(t) for t in tensors), place)
+
     def last(self, nearest: Any, skip: Any = False) -> Last:
         """What rounds the values of a formula in the place of the rounded array `nearest`, but where they are known."""
         words = self.words
@@ -142,6 +150,13 @@ def _sum(sign: int) -> Callable[..., Any]:
         dtype = _format(x, y)
         if alpha == 1 and _held(x, dtype) and _held(y, dtype):
             return at.elementwise("add" if sign > 0 else "subtract", *_numbers(dtype, x, y))
+        made = None
+        if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor):
+            made = at.formula("plus", sign * alpha, x, y)
+        elif isinstance(x, torch.Tensor) and alpha == 1:
+            made = at.formula("added", sign * y, x)
+        if made is not None:
+            return made
         return at.combination((_array(x), 1.0), (_array(y), sign * float(alpha)), dtype=FORMATS[dtype])
 
     return function
@@ -156,6 +171,10 @@ def _multiply(at: _Place, x: Any, y: Any) -> Any:
     dtype = _format(x, y)
     if _held(x, dtype) and _held(y, dtype):
         return at.elementwise("multiply", *_numbers(dtype, x, y))
+    tensor, number = (x, y) if isinstance(x, torch.Tensor) else (y, x)
+    quick = at.formula("scaled", number, tensor)
+    if quick is not None:
+        return quick
     a, b = _array(x), _array(y)
     made = at.combination((a, b), dtype=FORMATS[dtype])
     exact_zero = (np.asarray(a) == 0) | (np.asarray(b) == 0)  # a product has the sign of its factors, a sum of zeros has none
@@ -169,6 +188,10 @@ def _divide(at: _Place, x: Any, y: Any) -> Any:
         return at.elementwise("divide", *_numbers(dtype, x, y))
     if dtype is torch.float64:
         raise _Lacks("a divisor is no number of the format")
+    over = isinstance(x, torch.Tensor)
+    made = at.formula("over" if over else "under", y if over else x, x if over else y)
+    if made is not None:
+        return made
     wide = np.asarray(_array(x), np.float64), np.asarray(_array(y), np.float64)
     with np.errstate(all="ignore"):
         nearest = np.asarray(repmath.divide(*wide)).astype(FORMATS[dtype])  # of infinities, NaN and zeros
@@ -203,10 +226,26 @@ def _of_result(at: _Place, g: torch.Tensor, y: torch.Tensor, sigmoid: bool) -> A
     dtype = _format(g, y)
     if dtype is torch.float64:
         raise _Lacks("products of three float64 numbers are not")
+    made = at.formula("sigmoid" if sigmoid else "tanh", 0, g, y)
+    if made is not None:
+        return made
     a, b = np.broadcast_arrays(_array(g).astype(np.float64), _array(y).astype(np.float64))
     with np.errstate(all="ignore"):
         pairs = ((a, b), (-(a * b), b)) if sigmoid else ((a, 1.0), (-a, b * b))
     return at.combination(*pairs, dtype=FORMATS[dtype])
+
+
+def _decided(name: str) -> Callable[..., Any]:
+    """A formula of a number and tensors, where binary64 decides all of it."""
+
+    def function(at: _Place, *tensors: torch.Tensor, value: Any = 1) -> Any:
+        _format(*tensors)
+        made = at.formula(name, value, *tensors)
+        if made is None:
+            raise _Lacks("it is")  # its formula in _stochastic_rows takes over
+        return made
+
+    return function
 
 
 def _silu_backward(at: _Place, g: torch.Tensor, x: torch.Tensor) -> Any:
@@ -335,6 +374,9 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "silu_backward.default": _silu_backward,
     "tanh_backward.default": lambda at, g, y: _of_result(at, g, y, False),
     "sigmoid_backward.default": lambda at, g, y: _of_result(at, g, y, True),
+    **{f"addcmul{mark}.default": _decided("product") for mark in ("", "_")},
+    **{f"addcdiv{mark}.default": _decided("quotient") for mark in ("", "_")},
+    **{f"lerp{mark}.Scalar": lambda at, x, y, weight: _decided("between")(at, x, y, value=weight) for mark in ("", "_")},
     "sum.default": _total,
     "sum.dim_IntList": _total,
     "mean.default": _mean,

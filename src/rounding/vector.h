@@ -1,0 +1,71 @@
+/* Vectors of numbers known to within a radius, rounded under a random mode.
+ *
+ * Let c be a binary64 number whose magnitude lies among the normal numbers of a format, below its last power of two, and d
+ * the number of its last bits that the format has not; u = 2^d. The last d bits L of its encoding are the fraction f = L/u,
+ * and the bits before them, as an integer, are k with the exponent, to which an addition carries as rounding does. Under w
+ *   stochastic: f > (w + 1/2) 2^-32 where L > (w + 1/2) 2^(d-32).
+ *     d = 29: 8 L > w + 1/2, so L >= floor(w/8) + 1, and L + R >= u for R = u - 1 - floor(w/8) = floor((2^32 - 1 - w)/8);
+ *     d = 42, 45: L >= w 2^(d-32) + 2^(d-33) + 1, so R = (2^32 - 1 - w) 2^(d-32) + 2^(d-33) - 1;
+ *   random: R = u - 1 where the top bit of w is 1, else 0.
+ * So both ends of a ball are rounded by one addition, and where they agree, since each mode is monotonic for one word, so is
+ * the value. Ends that are rounded themselves, c - r and c + r, are moved by one number outwards where r is not 0. All this
+ * is done on magnitudes: rounding to nearest is symmetric. Lanes whose ends have different signs, lie beyond that range or
+ * are not finite are left to rm_round_between. */
+#pragma once
+
+#include "../../crlibm/simd/machine.h"
+#include "../common/elements.h"
+#include "kernels.h"
+#include "words.h"
+
+/* Elements whose words are made together. */
+enum { RM_WORDS_CHUNK = 512, RM_WORDS_BLOCKS = RM_WORDS_CHUNK / 4 + 1 };
+
+typedef struct {
+  uint64_t draws[2 * (RM_WORDS_BLOCKS + RM_PHILOX_STEP)];
+  int64_t add[RM_WORDS_CHUNK + RM_LANES]; /* R of each element */
+  const uint32_t *word; /* the words, in `draws` */
+} rm_words_chunk;
+
+/* The words of elements [element, element + n) of a stream, at most RM_WORDS_CHUNK. */
+RM_FN void rm_words_fill(rm_words_chunk *c, uint64_t seed, uint64_t stream, int64_t element, int64_t n) {
+  const int skip = (int)(element & 3);
+  const int64_t blocks = (skip + n + 3) / 4;
+  rm_philox_fill(seed, stream, RM_ROUNDING_COUNTER + ((uint64_t)element >> 2),
+                 (blocks + RM_PHILOX_STEP - 1) / RM_PHILOX_STEP * RM_PHILOX_STEP, c->draws);
+  c->word = (const uint32_t *)(const void *)c->draws + skip;
+}
+
+/* R of each of the chunk's words. */
+RM_FN void rm_words_addends(rm_words_chunk *c, int64_t n, const int stochastic, const int dropped) {
+  const char *word = (const char *)c->word;
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t w;
+    __builtin_memcpy(&w, word + 4 * i, 4);
+    const uint64_t rest = ~w;
+    uint64_t add = ((UINT64_C(1) << dropped) - 1) & (0 - (uint64_t)(w >> 31));
+    if (stochastic) add = dropped == 29 ? rest >> 3 : (rest << (dropped - 32)) + (UINT64_C(1) << (dropped - 33)) - 1;
+    c->add[i] = (int64_t)add;
+  }
+  for (int64_t i = n; i < n + RM_LANES; i++) c->add[i] = 0;
+}
+
+/* Values within r >= 0 of c, with the R of their words: *y is the rounded number, or a zero of c's sign where the value is
+ * exactly 0. Returns the lanes that are left. */
+RM_FN vm64 rm_round_ball_vector(vf64 c, vf64 r, vi64 add, const int fmt, vf64 *y) {
+  const int dropped = 53 - rm_precision(fmt);
+  const int64_t kept = -(INT64_C(1) << dropped);
+  const vi64 least = vi64_set1((int64_t)(1023 + rm_emin(fmt)) << 52);
+  const vi64 range = vi64_set1((int64_t)(rm_emax(fmt) - rm_emin(fmt)) << 52);
+  const vf64 size = vf64_abs(c), zero = vf64_set1(0.0);
+  const vi64 sign = vi64_xor(vf64_bits(c), vf64_bits(size));
+  const vi64 outwards = vf64_bits(vf64_select(vf64_eq(r, zero), zero, vf64_from_bits(vi64_set1(1))));
+  const vi64 low = vi64_sub(vf64_bits(vf64_sub(size, r)), outwards), high = vi64_add(vf64_bits(vf64_add(size, r)), outwards);
+  const vi64 a = vi64_add(low, add), b = vi64_add(high, add);
+  const vm64 normal = vm64_and(vi64_ltu(vi64_sub(low, least), range), vi64_ltu(vi64_sub(high, least), range));
+  const vm64 same = vi64_ltu(vi64_xor(a, b), vi64_set1(-kept));
+  const vm64 nothing = vi64_eq(high, vi64_set1(0)); /* |c| + r = 0 */
+  const vf64 rounded = vf64_from_bits(vi64_or(vi64_and(a, vi64_set1(kept)), sign));
+  *y = vf64_select(nothing, c, rounded);
+  return vm64_not(vm64_or(nothing, vm64_and(normal, same)));
+}
