@@ -342,7 +342,8 @@ def test_formulas_beside_the_threshold(name, fmt):
                 decided += 1
                 assert bits(made) == [want]
             wrong += rounding_oracle.rounded(Fraction(float(value)), fmt, "stochastic", word) != want
-    assert wrong > 3 and left > 3 and left + decided == 120
+    assert left > 3 and left + decided == 120
+    assert wrong > 3 or fmt != "f32"  # binary64 holds thresholds of the others
 
 
 @pytest.mark.parametrize("mode", ["stochastic", "random"])
@@ -351,10 +352,10 @@ def test_formulas_beside_the_threshold(name, fmt):
 def test_formulas(name, fmt, mode):
     columns = [numbers(fmt, 37, 3 + k) for k in range(RATIONAL[name].__code__.co_argcount - 1)]
     columns[-1][:3] = [1, 0.5, 2]
-    made = _random_modes.formula(name, 0.1, tuple(columns), (mode, SEED, STREAM, 0))
+    made = _random_modes.formula(name, 0.7390851332151607, tuple(columns), (mode, SEED, STREAM, 0))
     words = rounding.words(37, SEED, STREAM).tolist()
     rows = zip(*[[Fraction(v) for v in c.astype(np.float64).tolist()] for c in columns], strict=True)
-    exact = [RATIONAL[name](Fraction(0.1), *row) for row in rows]
+    exact = [RATIONAL[name](Fraction(0.7390851332151607), *row) for row in rows]
     assert made is not None and bits(made) == [
         rounding_oracle.rounded(v, fmt, mode, w) if v else 0 for v, w in zip(exact, words, strict=True)
     ]
