@@ -826,6 +826,39 @@ def balls_rounded_at_random(lib, rng):
     return np.concatenate((bits(out).astype(np.uint64), undecided.astype(np.uint64)))
 
 
+def elements_rounded_at_random(lib, rng):
+    """1 + y and exp(y), where y is below or above the threshold of its element: nearer to it than binary64 tells, for the small ones."""
+    n = 20000
+    how, words, found = RandomRounding(4, 7, 3, 0), np.empty(n, np.uint32), []  # RM_ROUND_STOCHASTIC
+    f = lib.rm_random_rounding_words
+    f.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    assert f(7, 3, 0, n, words.ctypes.data) == OK
+    y = ((words + 0.5) * 2.0**-55).astype(np.float32)
+    y = np.where(np.arange(n) % 2 == 0, np.nextafter(y, np.float32(0)), np.nextafter(y, np.float32(1)))
+    one, out = np.ones(n, np.float32), np.empty(n, np.float32)
+    f = lib.rm_random_elementwise
+    f.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_ssize_t, ctypes.c_void_p]
+    for name, columns in ((b"add", (one, y)), (b"exp", (y,))):
+        base = (ctypes.c_void_p * 2)(*(v.ctypes.data for v in columns))
+        stride = (ctypes.c_ssize_t * 2)(4, 4)
+        assert f(name, NAMES.index("f32"), n, base, stride, out.ctypes.data, 4, ctypes.addressof(how)) == OK
+        found.append(bits(out).copy())
+    return np.concatenate(found)
+
+
+def formulas_rounded_at_random(lib, rng):
+    """A product that is 0 in binary64, and a quotient that is nearly 10: both are left open."""
+    how, open_ = RandomRounding(5, 7, 0, 0), np.zeros(1, np.int64)  # RM_ROUND_RANDOM
+    f, found = lib.rm_random_formula, []
+    f.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 6]
+    for formula, a, x in ((0, 2.0**-1000, 2.0**-100), (1, 0.1, 1.0)):  # RM_FORMULA_SCALED, RM_FORMULA_OVER
+        column, out = np.full(8, x, np.float32), np.empty(8, np.float32)
+        pointers = column.ctypes.data, None, None, out.ctypes.data, open_.ctypes.data, ctypes.addressof(how)
+        assert f(formula, NAMES.index("f32"), 8, a, *pointers) == OK
+        found += [bits(out).astype(np.uint64), open_.astype(np.uint64)]
+    return np.concatenate(found)
+
+
 def small_transforms(lib, rng):
     """Parts that are exactly 0, where the approximations have either sign and are far below the least number."""
     found = []
