@@ -134,6 +134,26 @@ RM_API rm_status rm_cuda_vlog10p1_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_cuda_vlog10p1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       rm_cuda_stream stream);
 
+/* x*log(y), and 0 for x = 0 unless y is NaN */
+RM_API rm_status rm_cuda_vxlogy_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                    rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vxlogy_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                     rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vxlogy_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                    float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vxlogy_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                    double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
+/* x*log(1 + y), and 0 for x = 0 unless y is NaN */
+RM_API rm_status rm_cuda_vxlog1py_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                      rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vxlog1py_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                       rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vxlog1py_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                      float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vxlog1py_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                      double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
 /* sine of x, x in radians */
 RM_API rm_status rm_cuda_vsin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);

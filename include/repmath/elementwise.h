@@ -139,6 +139,34 @@ RM_API rm_status rm_vlog10p1_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_
 RM_API rm_status rm_vlog10p1_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vlog10p1_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* x*log(y), and 0 for x = 0 unless y is NaN */
+RM_API rm_f16 rm_xlogy_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_xlogy_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_xlogy_f32(float x, float y);
+RM_API double rm_xlogy_f64(double x, double y);
+RM_API rm_status rm_vxlogy_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                               rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vxlogy_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vxlogy_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                               float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vxlogy_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                               double *out, ptrdiff_t stride_out);
+
+/* x*log(1 + y), and 0 for x = 0 unless y is NaN */
+RM_API rm_f16 rm_xlog1py_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_xlog1py_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_xlog1py_f32(float x, float y);
+RM_API double rm_xlog1py_f64(double x, double y);
+RM_API rm_status rm_vxlog1py_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                 rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vxlog1py_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                  rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vxlog1py_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                 float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vxlog1py_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                 double *out, ptrdiff_t stride_out);
+
 /* sine of x, x in radians */
 RM_API rm_f16 rm_sin_f16(rm_f16 x);
 RM_API rm_bf16 rm_sin_bf16(rm_bf16 x);

@@ -132,6 +132,27 @@ RM_API rm_status rm_vlog10p1_rounded_f32(int64_t n, const float *x, ptrdiff_t st
 RM_API rm_status rm_vlog10p1_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                          int rounding);
 
+/* x*log(y), and 0 for x = 0 unless y is NaN */
+RM_API rm_status rm_vxlogy_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                       rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vxlogy_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                        rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vxlogy_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                       float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vxlogy_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                       double *out, ptrdiff_t stride_out, int rounding);
+
+/* x*log(1 + y), and 0 for x = 0 unless y is NaN */
+RM_API rm_status rm_vxlog1py_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                         rm_f16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vxlog1py_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                          const rm_bf16 *y, ptrdiff_t stride_y, rm_bf16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vxlog1py_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                         float *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vxlog1py_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                         double *out, ptrdiff_t stride_out, int rounding);
+
 /* sine of x, x in radians */
 RM_API rm_status rm_vsin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                      int rounding);

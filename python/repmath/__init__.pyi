@@ -311,6 +311,10 @@ log1p: Final[_Function]
 log2p1: Final[_Function]
 # logarithm of 1 + x to the base 10
 log10p1: Final[_Function]
+# x*log(y), and 0 for x = 0 unless y is NaN
+xlogy: Final[_Function]
+# x*log(1 + y), and 0 for x = 0 unless y is NaN
+xlog1py: Final[_Function]
 # sine of x, x in radians
 sin: Final[_Function]
 # cosine of x, x in radians

@@ -105,6 +105,8 @@ MP = {
     "erfcx": lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
     "log_ndtr": lambda x: mpmath.log(mpmath.ncdf(x)),
     "ndtri": lambda x: mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1),
+    "xlogy": lambda x, y: x * mpmath.log(y),
+    "xlog1py": lambda x, y: x * mpmath.log(1 + y),
     "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "exp2m1": lambda x: 2**x - 1,
     "exp10m1": lambda x: 10**x - 1,

@@ -176,6 +176,17 @@ for _name in (
 function_of("hypot", "self", "other")
 function_of("atan2", "self", "other")
 function_of("logaddexp", "self", "other")
+function_of("xlogy", "self", "other")
+function_of("xlog1py", "self", "other")
+
+
+@define("entr")
+def entr(call):
+    out = call.outs[0]
+    rows = zip(at := call.places(out), call.column("self", out.shape, at), strict=True)
+    return [{i: by_mpfr("xlogy", -float(v), float(v), dtype=out.dtype) if 0 < v < math.inf else None for i, v in rows}]
+
+
 function_of("silu_backward", "grad_output", "self")
 function_of("log_sigmoid_backward", "grad_output", "self")
 function_of("log_sigmoid_forward", "self", called=lambda call: "log_sigmoid")

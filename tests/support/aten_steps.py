@@ -129,25 +129,6 @@ def logit_backward(dtype, g, x, eps):
     return math.copysign(math.inf, g) if below == 0 else g / below
 
 
-def entr(dtype, x):
-    if x == 0:
-        return 0.0
-    return -math.inf if x < 0 else -(x * function("log", x))
-
-
-def xlogy(dtype, x, y):
-    if x == 0 and y == y:
-        return 0.0
-    log = in_format("log", y, dtype) if 0 < y < math.inf else math.nan if not y >= 0 else -math.inf if y == 0 else y
-    return into(mpq(x) * mpq(log), dtype) if math.isfinite(log) and math.isfinite(x) else x * log
-
-
-def xlog1py(dtype, x, y):
-    if x == 0 and y == y:
-        return 0.0
-    return x * function("log1p", y)
-
-
 def mvlgamma(dtype, x, p):
     arguments = [x - j / 2 for j in range(p)]
     if any(v <= 0 and v == round(v) for v in arguments if math.isfinite(v)):
@@ -186,10 +167,7 @@ steps("scaled_softplus", softplus, "self", "beta", "threshold")
 steps("scaled_softplus_backward", softplus_backward, "grad_output", "self", "beta", "threshold")
 steps("logit", logit, "self", "eps")
 steps("logit_backward", logit_backward, "grad_output", "self", "eps")
-steps("entr", entr, "self")
 steps("mvlgamma", mvlgamma, "self", "p")
-steps("xlogy", xlogy, "self", "other")
-steps("xlog1py", xlog1py, "self", "other")
 steps("round_decimals", round_decimals, "self", "decimals")
 steps("ldexp", lambda dtype, x, n: float(x) * function("exp2", float(n)), "self", "other")
 steps("sinc", sinc, "self")

@@ -215,6 +215,31 @@ def power_of_ten_less_one(x):
     return next((k for k in range(1, 16) if x == 10**k - 1), None) if 9 <= x < 10**15 else None
 
 
+# --- Products with a logarithm ---
+
+
+def factor_times_log(pole, log):
+    """x log(y), log being defined above the pole; 0 for x = 0."""
+
+    def f(x, y):
+        if is_nan(x, y):
+            exact(NAN)
+        if x == 0:
+            exact(ZERO)
+        d = y - (1 + pole)  # has the sign of the logarithm
+        if y < pole or (gmpy2.is_infinite(x) and d == 0):
+            exact(NAN, INVALID)
+        if gmpy2.is_infinite(x) or gmpy2.is_infinite(y):
+            exact(INF if (x < 0) == (d < 0) else -INF)
+        if y == pole:
+            exact(-INF if x > 0 else INF, DIVBYZERO)
+        if d == 0:
+            exact(x * 0 if pole == 0 else gmpy2.copy_sign(ZERO, x) * y)
+        return x * log(y)
+
+    return f
+
+
 # --- Trigonometric functions of half-turns ---
 
 
@@ -629,6 +654,9 @@ DEFINITIONS: dict[str, Callable] = {
     "exp10m1": power_less_one(10, log_of_ten, 1, 25),
     "log2p1": log_of_one_more(gmpy2.const_log2, power_of_two_less_one),
     "log10p1": log_of_one_more(log_of_ten, power_of_ten_less_one),
+    # Products with a logarithm.
+    "xlogy": factor_times_log(0, gmpy2.log),
+    "xlog1py": factor_times_log(-1, gmpy2.log1p),
     # Trigonometric functions of half-turns.
     "sinpi": of_half_turns(exact_sinpi, sinpi_part),
     "cospi": of_half_turns(exact_cospi, cospi_part),

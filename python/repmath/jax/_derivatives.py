@@ -51,6 +51,11 @@ FACTORS: dict[tuple[str, int], Slope] = {
     ("expm1", 0): lambda x, v: apply("exp", x),
     ("exp2m1", 0): lambda x, v: _scaled(apply("exp2", x), math.log(2)),
     ("exp10m1", 0): lambda x, v: _scaled(apply("exp10", x), math.log(10)),
+    # As PyTorch: x = 0 has the derivative 0 by x where the logarithm is no number.
+    ("xlogy", 0): lambda x, y, v: _where((x == 0) & (y <= 0), 0, apply("log", y)),
+    ("xlogy", 1): lambda x, y, v: apply("divide", x, y),
+    ("xlog1py", 0): lambda x, y, v: _where((x == 0) & (y <= -1), 0, apply("log1p", y)),
+    ("xlog1py", 1): lambda x, y, v: apply("divide", x, apply("add", y, _constant(y, 1))),
     ("sin", 0): lambda x, v: apply("cos", x),
     ("cos", 0): lambda x, v: -apply("sin", x),
     ("tan", 0): lambda x, v: _one_more_square(v),

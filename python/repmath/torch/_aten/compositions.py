@@ -1,13 +1,13 @@
 """Operators composed of functions of the other files, with one rounding per step."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 
 from ... import random
 from .._formula import formula
 from .._tensors import FORMATS, as_tensor
-from .common import KERNELS, Uncovered, apply, convert, format_of, kernel
+from .common import KERNELS, Uncovered, apply, convert, kernel
 from .random import seed
 
 _Number: TypeAlias = float | int
@@ -48,16 +48,6 @@ def elu_backward(
 @kernel
 def mish(x: torch.Tensor) -> torch.Tensor:
     return apply("multiply", x, apply("tanh", apply("softplus", x)))
-
-
-@kernel
-def xlogy(x: Any, y: Any) -> torch.Tensor:
-    dtype = format_of(x, y)
-    dtype = dtype if dtype.is_floating_point else torch.get_default_dtype()
-    log = apply("log", y, dtype=dtype)
-    made = apply("multiply", x, log, dtype=dtype)
-    zero = (torch.as_tensor(x) == 0) & ~log.isnan()
-    return torch.where(zero, made.new_zeros(()), made)
 
 
 def _reduced(x: torch.Tensor, reduction: int) -> torch.Tensor:

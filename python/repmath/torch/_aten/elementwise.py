@@ -53,9 +53,20 @@ def _binary(name: str) -> None:
     KERNELS[name] = call
 
 
-for _name in ("hypot", "logaddexp", "atan2", "tanh_backward_by_input", "silu_backward"):
+for _name in ("hypot", "logaddexp", "atan2", "xlogy", "xlog1py", "tanh_backward_by_input", "silu_backward"):
     if _name in UFUNCS:
         _binary(_name)
+
+
+def entr(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
+    """-x log(x); 0 at 0, -infinity below."""
+    x = convert(x, _float_format(x))
+    made = apply("xlogy", x.neg(), x)
+    made = torch.where(x < 0, made.new_full((), -torch.inf), made)
+    return made if out is None else write(out, made)
+
+
+KERNELS["entr"] = entr
 
 
 def _number(y: Any, dtype: torch.dtype) -> Any:

@@ -108,22 +108,6 @@ def mvlgamma(x: torch.Tensor, p: int) -> torch.Tensor:
     return convert(apply("add", total, p * (p - 1) / 4 * math.log(math.pi)), x.dtype)
 
 
-@kernel
-def entr(x: torch.Tensor) -> torch.Tensor:
-    """-x log(x); 0 at 0, -infinity below."""
-    x = as_float(x)
-    made: torch.Tensor = KERNELS["xlogy"](widened(x), widened(x)).neg()
-    return convert(torch.where(x < 0, made.new_full((), -torch.inf), made), x.dtype)
-
-
-@kernel
-def xlog1py(x: Any, y: Any) -> torch.Tensor:
-    dtype = as_float(torch.empty(0, dtype=format_of(*((x, y) if isinstance(x, torch.Tensor) else (y, x))))).dtype
-    a, b = (convert(v, dtype) if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=torch.float64) for v in (x, y))
-    made = _times(widened(a), apply("log1p", widened(b)))
-    return convert(torch.where((a == 0) & ~b.isnan(), made.new_zeros(()), made), dtype)
-
-
 @integers
 @kernel
 def round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:

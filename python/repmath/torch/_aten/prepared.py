@@ -15,7 +15,7 @@ from .table import FUNCTIONS, OPERATORS
 RECIPES: dict[str, dict[str, Any]] = {
     name: {"rule": "operands", "tensors": _core.ufuncs[name].nin, "function": name}
     for name in _core.ufuncs
-    if _core.ufuncs[name].nin == 1 or name in ("hypot", "logaddexp", "atan2", "silu_backward")
+    if _core.ufuncs[name].nin == 1 or name in ("hypot", "logaddexp", "atan2", "xlogy", "xlog1py", "silu_backward")
 }
 RECIPES |= {
     "gelu": {"rule": "gelu", "tensors": 1, "function": "gelu"},

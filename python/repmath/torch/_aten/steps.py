@@ -149,21 +149,6 @@ def _logit_backward(p: P, g: R, x: R, eps: Any = None) -> R:
     return p.where(p.either(p.compare("<", wide, low), p.compare(">", wide, high)), outside, made)
 
 
-def _xlogy(p: P, x: Any, y: Any) -> R:
-    log = p.log(y)
-    made = p.multiply(x, log)
-    zero = p.both(p.compare("==", x, 0.0), p.negation(p.compare("nan", log)))
-    return p.where(zero, 0.0, made)
-
-
-def _xlogy_of_numbers(p: P, x: Any, y: Any) -> R:
-    """Where the format does not hold the number."""
-    log = p.once(p.log(y, wide=True)) if isinstance(y, _Argument) else p.log(y)
-    made = p.multiply(x, log) if isinstance(x, R) else p.once(p.multiply(x, p.wide(log)))
-    zero = p.compare("==", x, 0.0) if isinstance(x, R) else p.compare("==", x, 0.0, wide=True)
-    return p.where(p.both(zero, p.negation(p.compare("nan", log))), 0.0, made)
-
-
 def _rest(p: P, a: Any, b: Any) -> tuple[R, R]:
     """The quotient toward zero, a whole number below 2**53, and what is left of a: the steps of _toward_zero."""
     q = p.whole("trunc", p.divide(a, b))
@@ -199,17 +184,6 @@ def _fmod(p: P, x: Any, y: R) -> R:
     a, b = p.wide(x), p.wide(y)
     _, rest = _rest(p, a, b)
     return p.own(p.where(p.compare("==", rest, 0.0), p.multiply(a, 0.0, wide=True), rest))
-
-
-def _entr(p: P, x: R) -> R:
-    wide = p.wide(x)
-    return p.own(p.where(p.compare("<", x, 0.0), float("-inf"), p.neg(_xlogy(p, wide, wide))))
-
-
-def _xlog1py(p: P, x: Any, y: Any) -> R:
-    made = p.multiply(p.wide(x), p.log1p(p.wide(y), wide=True))
-    zero = p.both(p.compare("==", x, 0.0), p.negation(p.compare("nan", y)))
-    return p.own(p.where(zero, 0.0, made))
 
 
 def _sinc(p: P, x: R) -> R:
@@ -306,9 +280,6 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "celu": [(_celu, {})],
     "logit": [(_logit, {1: None}), (_logit, {})],
     "logit_backward": [(_logit_backward, {2: None}), (_logit_backward, {})],
-    "entr": [(_entr, {})],
-    "xlogy": [(_xlogy, {}), (_xlogy_of_numbers, {})],
-    "xlog1py": [(_xlog1py, {})],
     "sinc": [(_sinc, {})],
     "logaddexp2": [(_logaddexp2, {})],
     "angle": [(_angle, {})],

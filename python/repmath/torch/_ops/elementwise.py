@@ -76,6 +76,15 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
         "log1p": (lambda g, x: div(g, add(x, c(1.0, x))),),
         "log2p1": (lambda g, x: div(g, times(add(x, c(1.0, x)), ln2)),),
         "log10p1": (lambda g, x: div(g, times(add(x, c(1.0, x)), ln10)),),
+        # x = 0 has the derivative 0 where the logarithm is no number, as PyTorch has it.
+        "xlogy": (
+            lambda g, x, y: torch.where((x == 0) & (y <= 0), c(0.0, x), f["xlogy"](g, y)),
+            lambda g, x, y: div(mul(g, x), y),
+        ),
+        "xlog1py": (
+            lambda g, x, y: torch.where((x == 0) & (y <= -1), c(0.0, x), f["xlog1py"](g, y)),
+            lambda g, x, y: div(mul(g, x), add(y, c(1.0, y))),
+        ),
         "sin": (lambda g, x: mul(g, f["cos"](x)),),
         "cos": (lambda g, x: mul(torch.neg(g), f["sin"](x)),),
         "tan": (lambda g, out: mul(g, fma(out, out, c(1.0, out))),),
