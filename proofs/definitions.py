@@ -241,6 +241,8 @@ DEFINITIONS = {
     "pow": lambda x, y: (y * x.log()).exp(),
     "logaddexp": lambda x, y: x + log1p((y - x).exp()),
     # The factor g is 1 here.
+    "xlogy": lambda x: x.log(),
+    "xlog1py": log1p,
     "tanh_backward": lambda x: 4 * sigmoid(2 * x) * sigmoid(-2 * x),
     "sigmoid_backward": lambda x: sigmoid(x) * sigmoid(-x),
     "softplus_backward": sigmoid,
