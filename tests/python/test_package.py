@@ -202,9 +202,8 @@ def test_stubs_are_fresh():
 
 def test_stub_names_what_the_module_has():
     text = pathlib.Path(tools_path.ROOT, "python/repmath/__init__.pyi").read_text()
-    names = set(re.findall(r"^from \.\w* import \w+ as (\w+)", text, re.M)) | set(
-        re.findall(r"^(\w+): Final\[_Function\]", text, re.M)
-    )
+    patterns = r"^from \.\w* import \w+ as (\w+)", r"^(\w+): Final\[_Function\]", r"^def (\w+)\("
+    names = {name for pattern in patterns for name in re.findall(pattern, text, re.M)}
     assert set(repmath.__all__) <= names
     assert all(hasattr(repmath, name) for name in names)
     assert set(repmath.__all__) | {"_core"} == names
