@@ -21,7 +21,8 @@ OVERLOADS = [
     for f, o in OPERATORS.items()
     if o.function in prepared.RECIPES
     and not re.match(
-        r"aten\.((rsub|clamp_?|clamp_max_?|clamp_min_?)\.Tensor|(pow|floor_divide_?|fmod_?|remainder_?)\.Scalar)", str(f)
+        r"aten\.((rsub|clamp_?|clamp_max_?|clamp_min_?)\.Tensor|(pow|floor_divide_?|fmod_?|remainder_?)\.Scalar|xlogy\.(Out)?Scalar_Self)",
+        str(f),
     )
 ]
 

@@ -60,8 +60,8 @@ for _name in ("hypot", "logaddexp", "atan2", "xlogy", "xlog1py", "tanh_backward_
 
 def entr(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
     """-x log(x); 0 at 0, -infinity below."""
-    x = convert(x, _float_format(x))
-    made = apply("xlogy", x.neg(), x)
+    negated = x.neg() if x.dtype.is_floating_point else x.to(torch.int64).neg()
+    made = apply("xlogy", negated, x, dtype=_float_format(x))
     made = torch.where(x < 0, made.new_full((), -torch.inf), made)
     return made if out is None else write(out, made)
 
