@@ -80,3 +80,12 @@ def test_products_beside_ties(fmt):
     # 1 + y 2^-k with as many digits as the format has.
     near = 1 + y * 2.0 ** (1 - precision)
     compare("xlogy", (x, near), fmt)
+
+
+@pytest.mark.parametrize("fmt", ["f16", "bf16"])
+@pytest.mark.parametrize("function", CASES)
+def test_every_second_argument_of_16_bits(function, fmt):
+    rng = np.random.default_rng(4)
+    every = oracle.to_double(np.arange(1 << 16, dtype=np.uint16), fmt)
+    for first in rng.choice(every[np.isfinite(every) & (every != 0)], 2):
+        compare(function, (np.full(len(every), first), every), fmt)
