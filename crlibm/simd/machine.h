@@ -73,9 +73,23 @@ RM_FN vm64 vf64_decide_any(vf64 v, double rel, int format, vf64 *y) {
   return vm64_not(vf64_undecided_any(v, rel, format));
 }
 
+/* v as the compiler does not know it. LLVM takes the bits of an operation's NaN for arbitrary, and leaves out a selection of
+ * the canonical NaN where it sees both: sqrt(-1) kept the sign that x86 gives it. */
+RM_FN vf64 vf64_opaque(vf64 v) {
+#if !RM_DEVICE
+  double lanes[RM_LANES];
+  vf64_store(lanes, v);
+  __asm__("" : "+m"(lanes));
+  return vf64_load(lanes);
+#else
+  return v;
+#endif
+}
+
 /* The elements of a machine operation whose fast phase gave no finite number: v, the operation in binary64, is their result,
  * but for the bits of a NaN. (It rounds to an infinity as the result does, since the limit is a binary64 number.) */
-RM_FN vm64 vf64_decide_machine(vf64 v, vf64 *y) {
+RM_FN vm64 vf64_decide_machine(vf64 result, vf64 *y) {
+  const vf64 v = vf64_opaque(result);
   const vm64 nan = vf64_unord(v, v);
   *y = vf64_select(nan, vf64_nan(), v);
   return vm64_or(nan, vm64_not(nan));

@@ -16,17 +16,29 @@
 #endif
 
 #if defined(__x86_64__)
-/* Not every compiler's __builtin_cpu_supports knows this name. */
-static int has_f16c(void) {
+/* cpuid is asked here, since the runtime of some compilers answers no to every __builtin_cpu_supports. The operating system
+ * says by xgetbv which registers it saves: those of 256 bits, and those of 512 with the masks. */
+static int saves(unsigned states) {
+  unsigned low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & states) == states;
+}
+static int runs_avx2(void) {
+  const unsigned fma = 1u << 12, xgetbv = 1u << 27, avx = 1u << 28, f16c = 1u << 29, avx2 = 1u << 5;
+  const unsigned wanted = fma | xgetbv | avx | f16c;
   unsigned a, b, c, d;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & wanted) == wanted && saves(0x6) && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+         (b & avx2);
 }
-static int runs_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
 static int runs_avx512(void) {
-  return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  const unsigned f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31, wanted = f | dq | bw | vl;
+  unsigned a, b, c, d;
+  return runs_avx2() && saves(0xe6) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted;
 }
-int rm_gathers_are_slow(void) { return __builtin_cpu_is("amd") != 0; }
+int rm_gathers_are_slow(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541u && d == 0x69746e65u && c == 0x444d4163u; /* AuthenticAMD */
+}
 #else
 #if defined(__aarch64__)
 static int runs_neon(void) { return 1; }
