@@ -77,13 +77,9 @@ RM_FN vm64 vf64_decide_any(vf64 v, double rel, int format, vf64 *y) {
  * the canonical NaN where it sees both: sqrt(-1) kept the sign that x86 gives it. */
 RM_FN vf64 vf64_opaque(vf64 v) {
 #if !RM_DEVICE
-  double lanes[RM_LANES];
-  vf64_store(lanes, v);
-  __asm__("" : "+m"(lanes));
-  return vf64_load(lanes);
-#else
-  return v;
+  __asm__("" : "+m"(v));
 #endif
+  return v;
 }
 
 /* The elements of a machine operation whose fast phase gave no finite number: v, the operation in binary64, is their result,
