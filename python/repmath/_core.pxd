@@ -56,6 +56,7 @@ cdef extern from "steps.h":
     int RM_PY_WHOLE_NEAREST, RM_PY_WHOLE_FLOOR, RM_PY_WHOLE_TRUNC, RM_PY_NO_OPERAND
     bint rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *to) nogil
     int rm_py_converted(int from_format, int to, int64_t n, const void *x, void *out) nogil
+    int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum) nogil
     bint rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *data, const int *formats,
                          const rm_py_number *number, int own, int64_t n, void *out) nogil
 

@@ -124,6 +124,22 @@ int rm_py_converted(int from, int to, int64_t n, const void *x, void *out) {
   return status;
 }
 
+/* Once a sum is not finite, it is what the exact one is: terms of narrower formats do not make it so. */
+int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum) {
+  int outside = 0, rounded = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t k = at[i];
+    if ((uint64_t)k >= (uint64_t)size) {
+      outside |= k != -1;
+      continue;
+    }
+    const double a = sum[k], b = x[i], s = a + b, v = s - a, e = (a - (s - v)) + (b - v); /* Knuth's two-sum */
+    sum[k] = s;
+    rounded |= e != 0.0 && (wide || s - s == 0.0);
+  }
+  return outside ? -1 : !rounded;
+}
+
 /* Whether a number of binary64 may be a boundary of rounding of a narrower format, as may_be_boundary of _narrow.py says:
  * what was rounded to it may lie on either side. */
 static int beside_boundary(double s, int to) {

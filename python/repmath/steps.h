@@ -62,3 +62,7 @@ int rm_py_converted(int from, int to, int64_t n, const void *x, void *out);
  * short, operands of a step differ in their formats or a step is refused. */
 int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *in, const int *formats,
                     const rm_py_number *number, int own, int64_t n, void *out);
+
+/* Adds x[i] to sum[at[i]], and nothing where at[i] is -1; places are below `size`. Returns 1; 0 where a sum is rounded or not
+ * finite beside terms that are of binary64 (`wide`) and not of a narrower format; -1 where a place is out of range. */
+int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum);

@@ -365,8 +365,11 @@ cdef class MaximaGradient(Call):
         cdef Memory memory, copied
         cdef int64_t *places
         cdef const int64_t *given
+        cdef double *terms
+        cdef double *sums
         cdef ptrdiff_t size
-        cdef bint good = True
+        cdef bint good = True, exact, rounds = False
+        cdef int found
         cdef rm_status status = 0
         if kwargs or at_of < 2 or not _strided(args[1], &x, &n) or not _strided(args[at_of], &at, &m) or at.format != -8:
             return NotImplemented
@@ -397,25 +400,39 @@ cdef class MaximaGradient(Call):
         # As many planes at a time as leave their sums in the first-level cache.
         planes = m // each
         batch = min(planes, max(1, 2048 // plane))
-        memory = Memory((8 + size) * batch * each)
+        memory = Memory(8 * batch * (2 * each + plane))
         places = <int64_t *>memory.data
+        terms = <double *>(memory.data + 8 * batch * each)
+        sums = terms + batch * each
         with nogil:
             begin = 0
             while begin < planes and good and status == 0:
-                end, count = min(planes, begin + batch), 0
-                # Gathers the values of places; those of empty windows, at -1, are left out.
+                end = min(planes, begin + batch)
+                # Few gradients meet in an element, and their sums are mostly exact in binary64.
+                status = rm_py_converted(g.format, RM_FORMAT_F64, (end - begin) * each, g.data + begin * each * size, terms)
+                memset(sums, 0, 8 * (end - begin) * plane)
+                exact = g.format != RM_FORMAT_F64 or not rounds
                 for j in range(end - begin):
-                    for i in range((begin + j) * each, (begin + j + 1) * each):
-                        k = given[i]
-                        if k < -1 or k >= plane:
-                            good = False
-                        elif k >= 0:
-                            memcpy(memory.data + 8 * batch * each + count * size, g.data + i * size, size)
-                            places[count] = j * plane + k
-                            count += 1
-                if good:
-                    status = rm_segment_sum(g.format, (end - begin) * plane, 1, dx.data + begin * plane * size, size, size, count, places, 8,
-                                            memory.data + 8 * batch * each, size, size)
+                    if exact:
+                        found = rm_py_added(g.format == RM_FORMAT_F64, each, &given[(begin + j) * each], plane, &terms[j * each], &sums[j * plane])
+                        good, exact = good and found >= 0, found > 0
+                if good and exact and status == 0:
+                    status = rm_py_converted(RM_FORMAT_F64, g.format, (end - begin) * plane, sums, dx.data + begin * plane * size)
+                elif good and status == 0:
+                    rounds, count = True, 0
+                    # Gathers the values of places; those of empty windows, at -1, are left out.
+                    for j in range(end - begin):
+                        for i in range((begin + j) * each, (begin + j + 1) * each):
+                            k = given[i]
+                            if k < -1 or k >= plane:
+                                good = False
+                            elif k >= 0:
+                                memcpy(<char *>terms + count * size, g.data + i * size, size)
+                                places[count] = j * plane + k
+                                count += 1
+                    if good:
+                        status = rm_segment_sum(g.format, (end - begin) * plane, 1, dx.data + begin * plane * size, size, size, count, places, 8,
+                                                <char *>terms, size, size)
                 begin = end
         if not good:
             return NotImplemented

@@ -8,7 +8,7 @@
 #include "accurate.h"
 #include "../../../crlibm/fp/exact.h"
 
-enum { BUFFERS = 4 };
+enum { BUFFERS = 9 };
 
 /* A row of results: its batch and channel, and the coordinates of the two first axes. */
 typedef struct {
@@ -74,58 +74,148 @@ static void max_row(const void *operation, int64_t row, rm_row_state *state) {
   state->tiers.fast += w->results;
 }
 
+/* A row of averages: the window's rows have been added up, element by element. */
+typedef struct {
+  rm_pool_window window;
+  const double *sum, *low, *size;
+  int64_t part, rows, none; /* the divisor's part by the two first axes; rows of a window; an element that is 0 */
+  int uniform;              /* as far as the two first axes go, a window's divisors are one */
+} average;
+
+/* What result r is divided by; 0: it is 0/0. */
+static int64_t divisor_of(const rm_pool_problem *f, const average *a, int64_t r, int empty) {
+  const rm_pool_axis *w = &f->axis[2];
+  if (f->divisor) return f->divisor;
+  return empty && f->backward ? 1 : a->part * w->divisor[f->backward ? w->first[r] : r];
+}
+static int is_uniform(const rm_pool_problem *f, const average *a, int64_t r) {
+  return a->uniform && (!f->backward || f->divisor || f->axis[2].same[r]);
+}
+static int same_window(const rm_pool_problem *f, const rm_pool_axis *a, int64_t r) {
+  return r && a->first[r] == a->first[r - 1] && a->count[r] == a->count[r - 1] &&
+         (f->backward || f->divisor || a->divisor[r] == a->divisor[r - 1]);
+}
+
+/* A sum that is NaN, of elements below binary64, whose sums do not overflow: what is not finite decides alone. */
+static uint64_t of_classes(const rm_pool_window *t, rm_row_state *state) {
+  const int format = t->pool->format;
+  uint32_t classes = 0;
+  for (int64_t a = t->first[0]; a < t->end[0]; a++)
+    for (int64_t b = t->first[1]; b < t->end[1]; b++)
+      for (int64_t c = t->first[2]; c < t->end[2]; c++) {
+        const uint64_t bits = rm_read_bits(rm_pool_element(t->pool, t->plane, a, b, c), format);
+        const double v = rm_to_double(bits, format);
+        if (rm_is_nan(v)) classes |= rm_is_signalling(bits, format) ? RM_ACC_SNAN : RM_ACC_QNAN;
+        else if (rm_is_infinite(v)) classes |= v < 0.0 ? RM_ACC_NINF : RM_ACC_PINF;
+      }
+  state->tiers.fast++;
+  return rm_superacc_round_classes(classes, format, &state->flags);
+}
+
+/* Result r, to be stored at y + r f->sy[4]. */
+static uint64_t average_of(const rm_pool_problem *f, average *a, const char *y, int64_t r, rm_row_state *state) {
+  const rm_pool_axis *w = &f->axis[2];
+  const int format = f->format;
+  rm_pool_window *const t = &a->window;
+  t->first[2] = w->first[r], t->end[2] = a->rows ? t->first[2] + w->count[r] : t->first[2];
+  const int empty = t->end[2] == t->first[2], uniform = is_uniform(f, a, r);
+  const int64_t divisor = divisor_of(f, a, r, empty);
+  uint64_t bits = 0;
+  (void)y;
+  if (divisor == 0) { /* of an empty window: 0/0 */
+    state->flags |= RM_FLAG_INVALID;
+    return rm_nan_bits(format);
+  }
+  if (empty) return 0;
+  rm_pool_total total = {0.0, 0.0, 0.0};
+  for (int64_t k = t->first[2]; k < t->end[2]; k++) rm_pool_add(&total, a->sum[k], a->low[k], a->size[k]);
+  if (format != RM_F64 && rm_is_infinite(total.sum)) { /* of infinities of one sign: sums of binary32 do not overflow */
+    state->tiers.fast++;
+    return rm_signed_infinity(total.sum < 0.0, format);
+  }
+  if (format != RM_F64 && rm_is_nan(total.sum)) return of_classes(t, state);
+  if (uniform ? !rm_pool_decide(&total, a->rows * (t->end[2] - t->first[2]), divisor, format, &bits, state)
+              : !rm_pool_decide_mixed(t, &bits, state))
+    bits = rm_pool_exactly(t, divisor, uniform, state);
+  return bits;
+}
+
+/* The row of results in a format below binary64, next to each other in out: in vectors, as far as these decide. Returns how
+ * many they leave, whose places are then in state->undecided. */
+static int64_t average_vectors(const rm_pool_problem *f, const average *a, char *out, rm_row_state *state) {
+  const rm_pool_axis *w = &f->axis[2];
+  const double *const from[3] = {a->sum, a->low, a->size};
+  const rm_pool_totals to = {rm_row_buffer(state, 4), rm_row_buffer(state, 5), rm_row_buffer(state, 6)};
+  double *const divisor = rm_row_buffer(state, 7), *const slack = rm_row_buffer(state, 8);
+  int64_t longest = 1;
+  const int64_t padded = (w->results + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
+  for (int64_t r = 0; r < w->results; r++) {
+    longest = w->count[r] > longest ? w->count[r] : longest;
+    const int64_t by = divisor_of(f, a, r, w->count[r] == 0);
+    const int far = by <= 0 || by >= INT64_C(1) << 20 || !is_uniform(f, a, r);
+    divisor[r] = far ? 1.0 : (double)by, slack[r] = far ? -1.0 : by & (by - 1) ? 0x1p-51 : 0.0;
+  }
+  for (int64_t r = w->results; r < padded; r++) divisor[r] = 1.0, slack[r] = to.sum[r] = to.low[r] = to.size[r] = 0.0;
+  const struct rm_pool_kernels *const k = state->k->pooling;
+  k->join(w->results, longest, w->first, w->count, a->none, from, a->rows == 1, to);
+  k->quotients(w->results, 0x1.2p-52 * (double)(a->rows * longest + 2), divisor, slack, to);
+  for (int64_t r = 0; r < w->results; r++)
+    if (slack[r] < 0.0) to.size[r] = rm_from_bits64(rm_infinity_bits(RM_F64)); /* left to average_of */
+  const rm_row_store store = {
+      .n = w->results, .u = to.sum, .v = to.size, .fmt = f->format, .out = out, .undecided = state->undecided};
+  const int64_t left = state->k->store(RM_ROW_GIVEN, &store);
+  state->tiers.fast += w->results - left;
+  return left;
+}
+
+/* A row of results, and those after it that have the same windows. */
 static void average_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_pool_problem *f = operation;
   const position p = position_of(f, row);
   const rm_pool_axis *d = &f->axis[0], *h = &f->axis[1], *w = &f->axis[2];
-  const int format = f->format;
+  const int format = f->format, bytes = rm_size_of(format);
+  if (same_window(f, h, p.r[1])) return;
   double *x = rm_row_buffer(state, 0), *sum = rm_row_buffer(state, 1), *low = rm_row_buffer(state, 2),
          *size = rm_row_buffer(state, 3);
-  rm_pool_window t = {f, p.plane, {d->first[p.r[0]], h->first[p.r[1]], 0}, {0, 0, 0}};
-  t.end[0] = t.first[0] + d->count[p.r[0]], t.end[1] = t.first[1] + h->count[p.r[1]];
-  const int64_t rows = (t.end[0] - t.first[0]) * (t.end[1] - t.first[1]);
+  average a = {.window = {f, p.plane, {d->first[p.r[0]], h->first[p.r[1]], 0}, {0, 0, 0}},
+               .sum = sum,
+               .low = low,
+               .size = size,
+               .none = w->sources};
+  rm_pool_window *const t = &a.window;
+  t->end[0] = t->first[0] + d->count[p.r[0]], t->end[1] = t->first[1] + h->count[p.r[1]];
+  a.rows = (t->end[0] - t->first[0]) * (t->end[1] - t->first[1]);
   int none = 1;
-  for (int64_t i = t.first[0]; i < t.end[0]; i++)
-    for (int64_t j = t.first[1]; j < t.end[1]; j++) {
+  for (int64_t i = t->first[0]; i < t->end[0]; i++)
+    for (int64_t j = t->first[1]; j < t->end[1]; j++) {
       state->k->load(w->sources, rm_pool_element(f, p.plane, i, j, 0), f->sx[4], format, 0.0, none ? sum : x);
       if (none)
         for (int64_t k = 0; k < w->sources; k++) low[k] = size[k] = 0.0;
       else state->k->pooling->add(w->sources, x, sum, low, size);
       none = 0;
     }
-  const int64_t part =
-      f->backward ? (rows ? d->divisor[t.first[0]] * h->divisor[t.first[1]] : 1) : d->divisor[p.r[0]] * h->divisor[p.r[1]];
-  const int uniform_rows = !f->backward || f->divisor || (d->same[p.r[0]] && h->same[p.r[1]]);
-  char *y = f->y + offset_of(&p, f->sy);
-  uint64_t bits = 0;
-  for (int64_t r = 0; r < w->results; r++) {
-    if (r && w->first[r] == w->first[r - 1] && w->count[r] == w->count[r - 1] &&
-        (f->backward || f->divisor || w->divisor[r] == w->divisor[r - 1])) { /* the same sum */
-      rm_write_bits(y + r * f->sy[4], bits, format);
+  sum[w->sources] = low[w->sources] = size[w->sources] = 0.0;
+  a.part = f->backward ? (a.rows ? d->divisor[t->first[0]] * h->divisor[t->first[1]] : 1)
+                       : d->divisor[p.r[0]] * h->divisor[p.r[1]];
+  a.uniform = !f->backward || f->divisor || (d->same[p.r[0]] && h->same[p.r[1]]);
+  char *const y = f->y + offset_of(&p, f->sy), *const out = f->sy[4] == bytes ? y : (char *)rm_row_buffer(state, BUFFERS);
+  const int vectors = format != RM_F64 && a.rows;
+  const int64_t left = vectors ? average_vectors(f, &a, out, state) : w->results;
+  for (int64_t i = 0; i < left; i++) {
+    const int64_t r = vectors ? state->undecided[i] : i;
+    if (same_window(f, w, r) && (!vectors || (i && state->undecided[i - 1] == r - 1))) { /* the same sum */
+      memcpy(out + r * bytes, out + (r - 1) * bytes, (size_t)bytes);
       state->tiers.fast++;
-      continue;
+    } else {
+      rm_write_bits(out + r * bytes, average_of(f, &a, y, r, state), format);
     }
-    bits = 0;
-    t.first[2] = w->first[r], t.end[2] = none ? t.first[2] : t.first[2] + w->count[r];
-    const int empty = t.end[2] == t.first[2], uniform = uniform_rows && (!f->backward || f->divisor || w->same[r]);
-    const int64_t divisor = f->divisor             ? f->divisor
-                            : empty && f->backward ? 1
-                                                   : part * w->divisor[f->backward ? t.first[2] : r];
-    if (divisor == 0) { /* of an empty window: 0/0 */
-      bits = rm_nan_bits(format);
-      state->flags |= RM_FLAG_INVALID;
-    } else if (!empty) {
-      rm_pool_total total = {0.0, 0.0, 0.0};
-      for (int64_t k = t.first[2]; k < t.end[2]; k++) rm_pool_add(&total, sum[k], low[k], size[k]);
-      if (format != RM_F64 && rm_is_infinite(total.sum)) { /* of infinities of one sign: sums of binary32 do not overflow */
-        bits = rm_signed_infinity(total.sum < 0.0, format);
-        state->tiers.fast++;
-      } else if (uniform ? !rm_pool_decide(&total, rows * (t.end[2] - t.first[2]), divisor, format, &bits, state)
-                         : !rm_pool_decide_mixed(&t, &bits, state)) {
-        bits = rm_pool_exactly(&t, divisor, uniform, state);
-      }
-    }
-    rm_write_bits(y + r * f->sy[4], bits, format);
+  }
+  for (int64_t r = p.r[1]; r == p.r[1] || (r < h->results && same_window(f, h, r)); r++) {
+    char *const to = y + (r - p.r[1]) * f->sy[3];
+    if (r > p.r[1]) state->tiers.fast += w->results;
+    if (f->sy[4] != bytes)
+      for (int64_t k = 0; k < w->results; k++) memcpy(to + k * f->sy[4], out + k * bytes, (size_t)bytes);
+    else if (to != out) memcpy(to, out, (size_t)(w->results * bytes));
   }
 }
 
