@@ -148,6 +148,7 @@ cdef extern from "repmath/repmath.h":
                                  const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *gx, const ptrdiff_t *sgx) nogil
     rm_status rm_conv_grad_weight(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *g,
                                   const ptrdiff_t *sg, void *gw, const ptrdiff_t *sgw) nogil
+    void rm_random_block(unsigned long long seed, unsigned long long stream, unsigned long long counter, unsigned int *out) nogil
     rm_status rm_random_words32(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,
                                 ptrdiff_t so) nogil
     rm_status rm_random_words64(unsigned long long seed, unsigned long long stream, long long first, long long n, void *out,

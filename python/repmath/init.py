@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import random
-from .random import _real, _Shape, _shape
+from ._random_arguments import _real, _Shape, _shape
 
 # The squares of the gains that torch.nn.init.calculate_gain gives.
 _GAINS_SQUARED = {

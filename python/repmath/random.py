@@ -13,60 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ._dtypes import F64, FORMATS, NAMES, check_held, common
+from ._distributions import beta, binomial, chisquare, dirichlet, gamma, poisson
+from ._dtypes import F64, NAMES, check_held, common
 from ._environment import guarded
 from ._frameworks import shape_of
 from ._memory import asarray, calls, contiguous, empty
-
-_Array = np.ndarray[Any, Any]
-_Shape = int | tuple[int, ...]
-
-# numbers from here on round to infinity
-_BEYOND = {"f16": 65520.0, "bf16": (2 - 2.0**-8) * 2.0**127, "f32": (2 - 2.0**-24) * 2.0**127, "f64": math.inf}
-
-
-def _integer(name: str, value: Any, low: int, high: int, limits: str) -> int:
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be an integer, not bool")
-    try:
-        n = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
-    if not low <= n <= high:
-        raise ValueError(f"{name} must be {limits}, not {n}")
-    return n
-
-
-def _real(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} must be a real number, not {value!r}") from None
-
-
-def _probability(p: Any) -> float:
-    value = _real("p", p)
-    if not 0 <= value <= 1:
-        raise ValueError(f"p must be from 0 to 1, not {value}")
-    return value
-
-
-def _shape(shape: Any) -> tuple[int, ...]:
-    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(_integer("shape", n, 0, 2**63 - 1, "not negative") for n in sizes)
-
-
-def _format(dtype: DTypeLike) -> np.dtype[Any]:
-    wanted: np.dtype[Any] = np.dtype(dtype)
-    if wanted not in FORMATS.values():
-        raise TypeError(f"dtype must be float16, bfloat16, float32 or float64, not {wanted}")
-    return wanted
-
-
-def _place(seed: Any, stream: Any, offset: Any, n: int) -> tuple[int, int, int]:
-    key = _integer("seed", seed, 0, 2**64 - 1, "from 0 to 2**64 - 1")
-    which = _integer("stream", stream, 0, 2**64 - 1, "from 0 to 2**64 - 1")
-    return key, which, _integer("offset", offset, 0, 2**63 - 1 - n, f"from 0 to 2**63 - 1 - {n}")
+from ._random_arguments import _BEYOND, _Array, _format, _integer, _place, _probability, _real, _Shape, _shape
 
 
 def _fill(what: str, place: tuple[Any, Any, Any], out: _Array, **parameters: Any) -> Any:
@@ -521,6 +473,40 @@ class Stream:
         size = operator.index(x) if isinstance(x, (int, np.integer)) else (shape_of("x", x) or (1,))[0]
         return self._take(permutation, size, 2, self.seed, x)
 
+    def _advance(self, function: Any, per_block: int, *arguments: Any, **keywords: Any) -> Any:
+        """The same for functions whose parameters decide how many elements there are."""
+        result = function(self.seed, *arguments, **keywords, stream=self.stream, offset=self.position * per_block)
+        self.position += -(-math.prod(shape_of("result", result)) // per_block)
+        return result
+
+    def gamma(
+        self, shape: _Shape | None = None, a: ArrayLike = 1.0, scale: ArrayLike = 1.0, *, dtype: DTypeLike = np.float64
+    ) -> Any:
+        """As the function of this name."""
+        return self._advance(gamma, 2, shape, a, scale, dtype=dtype)
+
+    def chisquare(self, shape: _Shape | None = None, df: ArrayLike = 1.0, *, dtype: DTypeLike = np.float64) -> Any:
+        """As the function of this name."""
+        return self._advance(chisquare, 2, shape, df, dtype=dtype)
+
+    def beta(
+        self, shape: _Shape | None = None, a: ArrayLike = 1.0, b: ArrayLike = 1.0, *, dtype: DTypeLike = np.float64
+    ) -> Any:
+        """As the function of this name."""
+        return self._advance(beta, 1, shape, a, b, dtype=dtype)
+
+    def dirichlet(self, shape: _Shape | None = None, alpha: ArrayLike = (1.0, 1.0), *, dtype: DTypeLike = np.float64) -> Any:
+        """As the function of this name."""
+        return self._advance(dirichlet, 2, shape, alpha, dtype=dtype)
+
+    def poisson(self, shape: _Shape | None = None, mean: ArrayLike = 1.0) -> Any:
+        """As the function of this name."""
+        return self._advance(poisson, 2, shape, mean)
+
+    def binomial(self, shape: _Shape | None = None, n: ArrayLike = 1, p: ArrayLike = 0.5) -> Any:
+        """As the function of this name."""
+        return self._advance(binomial, 2, shape, n, p)
+
     def dropout(self, x: ArrayLike, p: float) -> Any:
         """As the function of this name. The position before the call is what the gradient needs, as ``offset=2 * position``."""
         return self._take(dropout, math.prod(shape_of("x", x)), 2, x, p, self.seed)
@@ -529,11 +515,17 @@ class Stream:
 __all__ = [
     "Stream",
     "bernoulli",
+    "beta",
+    "binomial",
     "bits",
+    "chisquare",
+    "dirichlet",
     "dropout",
     "dropout_backward",
+    "gamma",
     "normal",
     "permutation",
+    "poisson",
     "randint",
     "truncated_normal",
     "uniform",

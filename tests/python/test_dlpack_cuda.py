@@ -76,8 +76,8 @@ def how(device):
 
 # What is computed in main memory: other functions have launchers.
 IN_MAIN_MEMORY = {
-    "bincount", "digest", "embedding", "max_pool1d_backward", "max_pool2d_backward", "max_pool3d_backward", "permutation",
-    "scatter_add", "segment_sum", "to_float8",
+    "beta", "bincount", "binomial", "chisquare", "digest", "dirichlet", "embedding", "gamma", "max_pool1d_backward", "max_pool2d_backward",
+    "max_pool3d_backward", "permutation", "poisson", "scatter_add", "segment_sum", "to_float8",
 }  # fmt: skip
 
 

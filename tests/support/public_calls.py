@@ -146,6 +146,12 @@ CALLS = {
         ("solve_triangular", (DEFINITE, ROWS[0, :3]), {"lower": True}),
     ],
     random: [
+        ("beta", (7, None, np.abs(X) + 0.1, np.abs(Y) + 0.1), NOTHING),
+        ("binomial", (7, None, np.arange(5), np.linspace(0.0, 1.0, 5)), NOTHING),
+        ("chisquare", (7, None, np.abs(X) + 0.1), NOTHING),
+        ("dirichlet", (7, None, np.abs(X) + 0.1), NOTHING),
+        ("gamma", (7, None, np.abs(X) + 0.1, np.abs(Y) + 0.1), NOTHING),
+        ("poisson", (7, None, np.abs(X)), NOTHING),
         ("dropout", (X, 0.4, 7), NOTHING),
         ("dropout_backward", (X, 0.4, 7), NOTHING),
         ("permutation", (7, X), NOTHING),

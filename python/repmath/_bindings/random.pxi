@@ -43,3 +43,30 @@ def random_fill(what, place, out, format="f64", a=0, b=0, x=None, ends=(0, 0)):
         else:
             status = rm_dropout(f, seed, stream, first, n, p, <void *>v.base, size, <void *>y.base, size)
     _raise(status)  # what else could be at fault is checked before
+
+
+def random_block(seed, stream, counter):
+    """The generator's block at a counter: four words."""
+    cdef unsigned int words[4]
+    rm_random_block(seed, stream, counter, words)
+    return words[0], words[1], words[2], words[3]
+
+
+def random_fill_at(what, seed, stream, index, out):
+    """Fill out, contiguous, with the elements of a stream that the index, contiguous int64 numbers, names: draws of 64 bits or normal binary64 numbers."""
+    cdef unsigned long long key = seed, which = stream
+    cdef bint normal = {"words64": False, "normal": True}[what]
+    cdef long long i, n = out.size
+    cdef View y = _view(out), at = _view(index)
+    cdef long long *element = <long long *>at.base
+    cdef char *to = <char *>y.base
+    cdef rm_status status = 0
+    with nogil:
+        for i in range(n):
+            if normal:
+                status = rm_random_normal(RM_FORMAT_F64, key, which, element[i], 1, 0, 1, to + 8 * i, 8)
+            else:
+                status = rm_random_words64(key, which, element[i], 1, to + 8 * i, 8)
+            if status:
+                break
+    _raise(status)

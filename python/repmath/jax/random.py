@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.interpreters import ad
 
+from .. import _random_arguments as _checks
 from .. import random as _numpy
 from ._primitive import bind, by_handler, define, is_zero, size_of, zero_of
 from ._types import together
@@ -50,7 +51,7 @@ def place(seed: Any, stream: Any, offset: Any, n: int) -> Any:
     """What handlers read: seed, stream and first element. The known ones are checked as `repmath.random` does."""
     given = [_known(*pair) for pair in (("seed", seed), ("stream", stream), ("offset", offset))]
     known = [0 if isinstance(v, jax.core.Tracer) else v for v in given]
-    _numpy._place(known[0], known[1], known[2], n)
+    _checks._place(known[0], known[1], known[2], n)
     return jnp.stack([_halves(v) for v in given])
 
 
@@ -72,7 +73,7 @@ random_p: Any = define("random", _result, by_handler("random", _attributes), jvp
 
 
 def _fill(kind: int, at: tuple[Any, Any, Any], shape: Any, dtype: Any, **params: Any) -> Any:
-    sizes = _numpy._shape(shape)
+    sizes = _checks._shape(shape)
     return bind(random_p, place(*at, size_of(sizes)), kind=kind, shape=sizes, dtype=np.dtype(dtype), **params)
 
 
@@ -126,7 +127,7 @@ def truncated_normal(
 
 def bernoulli(seed: Any, shape: Any = (), p: float = 0.5, *, stream: Any = 0, offset: Any = 0) -> Any:
     """True with probability p, as `repmath.random.bernoulli`."""
-    return _fill(_BERNOULLI, (seed, stream, offset), shape, np.bool_, a=_numpy._probability(p))
+    return _fill(_BERNOULLI, (seed, stream, offset), shape, np.bool_, a=_checks._probability(p))
 
 
 def randint(
@@ -168,4 +169,4 @@ dropout_p: Any = define(
 def dropout(x: Any, p: float, seed: Any, *, stream: Any = 0, offset: Any = 0) -> Any:
     """+0 with probability p, else RN(x/(1 - p)), as `repmath.random.dropout`. The gradient is that of the gradient, with the same zeros."""
     (a,) = together(x=x)
-    return bind(dropout_p, a, place(seed, stream, offset, size_of(a.shape)), p=_numpy._probability(p))
+    return bind(dropout_p, a, place(seed, stream, offset, size_of(a.shape)), p=_checks._probability(p))

@@ -7,10 +7,12 @@ alone, and these are the seed of `repmath.random`. So manual_seed, saved states 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 
 from ... import random
 from ..._cuda import _calls
+from ..._narrow import narrow
 from .._device_tensors import as_device_array
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
@@ -115,6 +117,41 @@ def native_dropout(x: torch.Tensor, p: float, train: bool | None) -> Any:
 @kernel
 def native_dropout_backward(g: torch.Tensor, mask: torch.Tensor, scale: float) -> torch.Tensor:
     return torch.where(mask, formula("scaled", float(scale), g), g.new_zeros(()))
+
+
+def _held(name: str, x: torch.Tensor) -> Any:
+    """A tensor of parameters as an array."""
+    _format(x.dtype)
+    if not x.is_cpu:
+        raise Uncovered(f"{name} on {x.device.type}")
+    return as_array(x.detach())
+
+
+@kernel
+def standard_gamma(x: torch.Tensor, generator: _Generator = None) -> torch.Tensor:
+    return as_tensor(random.gamma(seed(generator), None, _held("x", x), dtype=_format(x.dtype))).reshape(x.shape)
+
+
+@kernel
+def sample_dirichlet(x: torch.Tensor, generator: _Generator = None) -> torch.Tensor:
+    return as_tensor(random.dirichlet(seed(generator), None, _held("x", x), dtype=_format(x.dtype)))
+
+
+def _counted(made: Any, dtype: torch.dtype) -> torch.Tensor:
+    """Whole numbers up to 2^53, rounded once to the format."""
+    rounded = narrow(np.asarray(made, np.float64), _format(dtype), lambda at: np.zeros(at[0].shape))
+    return as_tensor(rounded)
+
+
+@kernel
+def poisson(x: torch.Tensor, generator: _Generator = None) -> torch.Tensor:
+    return _counted(random.poisson(seed(generator), None, _held("x", x)), x.dtype)
+
+
+@kernel
+def binomial(count: torch.Tensor, prob: torch.Tensor, generator: _Generator = None) -> torch.Tensor:
+    n, p = _held("count", count), _held("prob", prob)
+    return _counted(random.binomial(seed(generator), None, n, p), count.dtype)
 
 
 @integers
