@@ -9,6 +9,7 @@
 #define REPMATH_ROUNDING_H
 
 #include "core.h"
+#include "optim.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,6 +67,15 @@ RM_API rm_status rm_random_balls(int format, int64_t n, const double *middle, co
  * RM_ROUND_UP_DOWN is an RM_ERR_ENUM of argument 10. */
 RM_API rm_status rm_random_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                                    void *out, int64_t *open, const rm_random_rounding *r);
+
+/* rm_sgd_step and rm_adam_step (optim.h), whose new states and parameters are rounded under r, each from the exact value of
+ * its formula: the parameter with the words of stream r->stream, the buffer or first moment with those of the next stream,
+ * the second moment with those of the one after it; element i of r is element i of the arrays. The larger second moment of
+ * amsgrad is selected, not rounded. What is infinite, NaN or 0 is as there. Errors of r are of argument 7 and 9. */
+RM_API rm_status rm_random_sgd_step(int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options,
+                                    const rm_random_rounding *r);
+RM_API rm_status rm_random_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
+                                     const rm_adam_options *options, const rm_random_rounding *r);
 
 /* The last step of RM_ROUND_UP_DOWN: each of n contiguous numbers, which were rounded to nearest, becomes its neighbour of
  * larger or smaller magnitude; zeros, infinities, NaN and the largest number upwards stay. */

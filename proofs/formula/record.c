@@ -140,8 +140,8 @@ int main(int argc, char **argv) {
     c->keep2[1] = named("keep2.lo");
     c->rate[0] = named("rate.hi"), c->rate[1] = named("rate.lo"), c->eps[0] = named("eps.hi"), c->eps[1] = named("eps.lo");
     c->a[0] = named("a.hi"), c->a[1] = named("a.lo");
-    if (!strcmp(kind, "sgd")) rm_sgd_values(&o, &a, fmt, option, mode, &y);
-    else rm_adam_values(&o, &a, fmt, option, mode, &y);
+    if (!strcmp(kind, "sgd")) rm_sgd_values(&o, &a, fmt, option, mode, 0, &y);
+    else rm_adam_values(&o, &a, fmt, option, mode, 0, &y);
   } else if (!strcmp(kind, "formula")) {
     rm_formula_problem job = {
         .formula = option, .format = fmt, .a = named("a"), .keep = {named("keep.hi"), named("keep.lo")}};

@@ -106,6 +106,10 @@ cdef extern from "repmath/repmath.h":
         int64_t step
         int decoupled, maximize
     rm_status rm_sgd_step(int format, long long n, void *p, const void *g, void *b, const rm_sgd_options *options) nogil
+    rm_status rm_random_sgd_step(int format, long long n, void *p, const void *g, void *b, const rm_sgd_options *options,
+                                 const rm_random_rounding *r) nogil
+    rm_status rm_random_adam_step(int format, long long n, void *p, const void *g, void *m, void *v, void *w,
+                                  const rm_adam_options *options, const rm_random_rounding *r) nogil
     rm_status rm_adam_step(int format, long long n, void *p, const void *g, void *m, void *v, void *w,
                            const rm_adam_options *options) nogil
     rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil

@@ -155,6 +155,37 @@ def adam_step(
     decoupled: bool,
     maximize: bool,
 ) -> None: ...
+def random_sgd_step(
+    place: tuple[str, int, int, int],
+    format: str,
+    p: Any,
+    g: Any,
+    b: Any,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+    first: bool,
+) -> None: ...
+def random_adam_step(
+    place: tuple[str, int, int, int],
+    format: str,
+    p: Any,
+    g: Any,
+    m: Any,
+    v: Any,
+    w: Any,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    step: int,
+    decoupled: bool,
+    maximize: bool,
+) -> None: ...
 def formula(name: str, format: str, n: int, a: float, x: int, y: int, z: int, out: int) -> None: ...
 def clip_to_norm(format: str, g: Any, squares: ExactSum, max_norm: float) -> None: ...
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from . import _core, _random_modes
 from ._dtypes import NAMES
 from ._environment import guarded
 from ._inplace import check_array, check_count, check_number, is_array, whole
-from ._memory import as_bytes, calls, contiguous
+from ._memory import as_bytes, calls, contiguous, on_device
 
 _Array = np.ndarray[Any, Any]
+ROUNDINGS = ("nearest", *_random_modes.RANDOM_MODES)
 _Numbers = tuple[float, float, float, float, float]  # lr, the betas, eps, weight_decay
 
 
@@ -84,6 +86,9 @@ def sgd_step(
     nesterov: bool = False,
     maximize: bool = False,
     first: bool = False,
+    rounding: str = "nearest",
+    seed: int = 0,
+    stream: int = 0,
 ) -> None:
     """One step of stochastic gradient descent on one array, in place.
 
@@ -110,14 +115,21 @@ def sgd_step(
         See above.
     first : bool, optional
         Whether this is the first step; `buffer` is then written, not read.
+    rounding : {"nearest", "stochastic", "random", "up_down"}, optional
+        How each new value is rounded from its exact one (specification section 1a).
+    seed, stream : int, optional
+        Of the random roundings, from 0 to 2**64 - 1: `param` has the words of `stream`,
+        `buffer` those of the next one.
 
     Raises
     ------
     TypeError
-        An array is none, or of another dtype; a hyperparameter is no number.
+        An array is none, or of another dtype; a hyperparameter is no number; arrays
+        on a device are rounded at random.
     ValueError
         Shapes or dtypes differ, an array to be updated is read-only, arrays share
-        memory, or a hyperparameter is out of range. Nothing has been written.
+        memory, a hyperparameter is out of range, or there is no such rounding.
+        Nothing has been written.
 
     Notes
     -----
@@ -130,26 +142,71 @@ def sgd_step(
         buffer = None
     elif buffer is None:
         raise ValueError("momentum needs a buffer")
+    place = _place(rounding, seed, stream)
     name, _ = _check_arrays(param=param, grad=grad, buffer=buffer)
+    if place:
+        _check_in_main_memory(param)
 
     def call(p: _Array, g: _Array, states: list[_Array | None]) -> None:
-        calls(p).sgd_step(name, p, g, states[0], *numbers, bool(nesterov), bool(maximize), bool(first))
+        options = (*numbers, bool(nesterov), bool(maximize), bool(first))
+        if place:
+            _core.random_sgd_step(place, name, p, g, states[0], *options)
+        else:
+            calls(p).sgd_step(name, p, g, states[0], *options)
 
     _step([param, buffer], grad, call)
 
 
+def _place(rounding: Any, seed: Any, stream: Any) -> tuple[str, int, int, int] | None:
+    """What rounds at random, checked; None for rounding to nearest."""
+    if isinstance(rounding, str) and rounding == "nearest":
+        _random_modes.place("stochastic", seed, stream)
+        return None
+    if not isinstance(rounding, str) or rounding not in _random_modes.RANDOM_MODES:
+        raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, not {rounding!r}")
+    return _random_modes.place(rounding, seed, stream)
+
+
+def _check_in_main_memory(param: _Array) -> None:
+    if on_device(param):
+        raise TypeError("rounding must be 'nearest' for arrays on a device: param is on one")
+
+
+def check_rounding(rounding: Any, seed: Any) -> None:
+    """Raises where there is no such rounding or seed."""
+    _place("nearest" if rounding is None else rounding, 0 if seed is None else seed, 0)
+
+
+def stream_of(step: int, number: int) -> int:
+    """The stream of the words of parameter `number` at a step, from 1: each parameter has four of them."""
+    return (step << 32) + 4 * number
+
+
 def _adam_step(
-    param: _Array, grad: _Array, states: list[_Array | None], step: Any, numbers: _Numbers, decoupled: bool, maximize: bool
+    param: _Array,
+    grad: _Array,
+    states: list[_Array | None],
+    step: Any,
+    numbers: _Numbers,
+    decoupled: bool,
+    maximize: bool,
+    place: tuple[str, int, int, int] | None,
 ) -> None:
     step = check_count("step", step, 1)
     if step >= 2**63:
         raise ValueError(f"step must be less than 2**63, not {step}")
     keys = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     name, _ = _check_arrays(param=param, grad=grad, **dict(zip(keys, states, strict=True)))
+    if place:
+        _check_in_main_memory(param)
 
     def call(p: _Array, g: _Array, states: list[_Array | None]) -> None:
         m, v, w = states
-        calls(p).adam_step(name, p, g, m, v, w, *numbers, step, decoupled, bool(maximize))
+        options = (*numbers, step, decoupled, bool(maximize))
+        if place:
+            _core.random_adam_step(place, name, p, g, m, v, w, *options)
+        else:
+            calls(p).adam_step(name, p, g, m, v, w, *options)
 
     _step([param, *states], grad, call)
 
@@ -168,6 +225,9 @@ def adam_step(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
     maximize: bool = False,
+    rounding: str = "nearest",
+    seed: int = 0,
+    stream: int = 0,
 ) -> None:
     """One step of Adam on one array, in place.
 
@@ -196,21 +256,29 @@ def adam_step(
         b1 and b2, in [0, 1).
     maximize : bool, optional
         See above.
+    rounding : {"nearest", "stochastic", "random", "up_down"}, optional
+        How each new value is rounded from its exact one (specification section 1a).
+    seed, stream : int, optional
+        Of the random roundings, from 0 to 2**64 - 1: `param` has the words of `stream`,
+        `exp_avg` those of the next one, `exp_avg_sq` those of the one after it.
 
     Raises
     ------
     TypeError
-        An array is none, or of another dtype; a hyperparameter is no number.
+        An array is none, or of another dtype; a hyperparameter is no number; arrays
+        on a device are rounded at random.
     ValueError
         Shapes or dtypes differ, an array to be updated is read-only, arrays share
-        memory, or a hyperparameter is out of range. Nothing has been written.
+        memory, a hyperparameter is out of range, or there is no such rounding.
+        Nothing has been written.
 
     Notes
     -----
     Zeros and numbers that are not finite: as in `sgd_step`.
     """
     numbers = _check_adam(lr, betas, eps, weight_decay)
-    _adam_step(param, grad, [exp_avg, exp_avg_sq, max_exp_avg_sq], step, numbers, False, maximize)
+    place = _place(rounding, seed, stream)
+    _adam_step(param, grad, [exp_avg, exp_avg_sq, max_exp_avg_sq], step, numbers, False, maximize, place)
 
 
 @guarded
@@ -227,6 +295,9 @@ def adamw_step(
     eps: float = 1e-8,
     weight_decay: float = 1e-2,
     maximize: bool = False,
+    rounding: str = "nearest",
+    seed: int = 0,
+    stream: int = 0,
 ) -> None:
     """One step of AdamW on one array, in place.
 
@@ -235,7 +306,8 @@ def adamw_step(
     and errors are those of `adam_step`.
     """
     numbers = _check_adam(lr, betas, eps, weight_decay)
-    _adam_step(param, grad, [exp_avg, exp_avg_sq, max_exp_avg_sq], step, numbers, True, maximize)
+    place = _place(rounding, seed, stream)
+    _adam_step(param, grad, [exp_avg, exp_avg_sq, max_exp_avg_sq], step, numbers, True, maximize, place)
 
 
 class _Optimizer:
@@ -243,7 +315,10 @@ class _Optimizer:
 
     _options: tuple[str, ...] = ()
 
-    def __init__(self, params: Mapping[Any, _Array] | Sequence[_Array] | _Array) -> None:
+    def __init__(
+        self, params: Mapping[Any, _Array] | Sequence[_Array] | _Array, rounding: str = "nearest", seed: int = 0
+    ) -> None:
+        self.rounding, self.seed = rounding, seed
         if is_array(params):
             params = [params]
         elif not isinstance(params, Iterable):
@@ -256,12 +331,14 @@ class _Optimizer:
         self.params = {key: check_array(f"params[{key!r}]", p, writable=True) for key, p in named.items()}
         self.state: dict[Any, dict[str, Any]] = {}
         self._is_mapping = isinstance(params, Mapping)
+        self._numbers = {key: i for i, key in enumerate(self.params)}
         self._check()
+        check_rounding(self.rounding, self.seed)
 
     def _check(self) -> None:
         raise NotImplementedError
 
-    def _update(self, param: _Array, grad: _Array, state: dict[str, Any]) -> None:
+    def _update(self, param: _Array, grad: _Array, state: dict[str, Any], words: dict[str, Any]) -> None:
         raise NotImplementedError
 
     def _new_state(self, param: _Array) -> dict[str, Any]:
@@ -284,6 +361,7 @@ class _Optimizer:
             written.
         """
         self._check()
+        check_rounding(self.rounding, self.seed)
         if is_array(grads):
             grads = [grads]
         elif not isinstance(grads, Iterable):
@@ -313,7 +391,12 @@ class _Optimizer:
         for key, g in present.items():
             if key not in self.state:
                 self.state[key] = self._new_state(self.params[key])
-            self._update(self.params[key], g, self.state[key])
+            state = self.state[key]
+            step: int = state["step"]
+            if self.rounding != "nearest" and step + 1 >= 2**32:
+                raise ValueError(f"rounding at random has fewer than 2**32 steps; the parameter {key!r} has had {step}")
+            words = {"rounding": self.rounding, "seed": self.seed, "stream": stream_of(step + 1, self._numbers[key])}
+            self._update(self.params[key], g, state, words if self.rounding != "nearest" else {})
 
     def state_dict(self) -> dict[str, Any]:
         """Hyperparameters and states, as {"options": {...}, "state": {key: {name: value}}}; arrays are copies."""
@@ -372,6 +455,10 @@ class SGD(_Optimizer):
         Of float16, bfloat16, float32 or float64; `step` updates them in place.
     lr, momentum, dampening, weight_decay, nesterov, maximize
         As for `sgd_step`. They are attributes, and may be changed between steps.
+    rounding, seed
+        As for `sgd_step`; attributes too. Parameter number k, from 0, has the words of stream
+        2**32 t + 4 k and the ones after it at its step t, from 1: a run that goes on from
+        `state_dict` goes on with the same words.
 
     Raises
     ------
@@ -399,10 +486,12 @@ class SGD(_Optimizer):
         weight_decay: float = 0.0,
         nesterov: bool = False,
         maximize: bool = False,
+        rounding: str = "nearest",
+        seed: int = 0,
     ) -> None:
         self.lr, self.momentum, self.dampening, self.weight_decay = lr, momentum, dampening, weight_decay
         self.nesterov, self.maximize = nesterov, maximize
-        super().__init__(params)
+        super().__init__(params, rounding, seed)
 
     def _check(self) -> None:
         _check_sgd(self.lr, self.momentum, self.dampening, self.weight_decay, self.nesterov)
@@ -410,12 +499,12 @@ class SGD(_Optimizer):
     def _new_state(self, param: _Array) -> dict[str, Any]:
         return {"step": 0, "momentum_buffer": np.zeros(param.shape, param.dtype)} if self.momentum else {"step": 0}
 
-    def _update(self, param: _Array, grad: _Array, state: dict[str, Any]) -> None:
+    def _update(self, param: _Array, grad: _Array, state: dict[str, Any], words: dict[str, Any]) -> None:
         first = "momentum_buffer" not in state or state["step"] == 0
         if self.momentum and "momentum_buffer" not in state:
             state["momentum_buffer"] = np.zeros(param.shape, param.dtype)
         options = {name: getattr(self, name) for name in self._options}
-        sgd_step(param, grad, state.get("momentum_buffer"), first=first, **options)
+        sgd_step(param, grad, state.get("momentum_buffer"), first=first, **options, **words)
         state["step"] += 1
 
 
@@ -428,6 +517,8 @@ class Adam(_Optimizer):
         Of float16, bfloat16, float32 or float64; `step` updates them in place.
     lr, betas, eps, weight_decay, maximize
         As for `adam_step`. They are attributes, and may be changed between steps.
+    rounding, seed
+        As for `adam_step`, and streams as for `SGD`.
     amsgrad : bool, optional
         Whether the largest second moment so far takes the place of the second moment.
 
@@ -450,10 +541,12 @@ class Adam(_Optimizer):
         weight_decay: float = 0.0,
         amsgrad: bool = False,
         maximize: bool = False,
+        rounding: str = "nearest",
+        seed: int = 0,
     ) -> None:
         self.lr, self.betas, self.eps, self.weight_decay = lr, betas, eps, weight_decay
         self.amsgrad, self.maximize = amsgrad, maximize
-        super().__init__(params)
+        super().__init__(params, rounding, seed)
 
     def _check(self) -> None:
         _check_adam(self.lr, self.betas, self.eps, self.weight_decay)
@@ -462,13 +555,13 @@ class Adam(_Optimizer):
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if self.amsgrad else 2]
         return {"step": 0} | {name: np.zeros(param.shape, param.dtype) for name in names}
 
-    def _update(self, param: _Array, grad: _Array, state: dict[str, Any]) -> None:
+    def _update(self, param: _Array, grad: _Array, state: dict[str, Any], words: dict[str, Any]) -> None:
         largest = None
         if self.amsgrad:
             largest = state.setdefault("max_exp_avg_sq", np.zeros(param.shape, param.dtype))
         f = adamw_step if self._decoupled else adam_step
         options = {name: getattr(self, name) for name in self._options if name != "amsgrad"}
-        f(param, grad, state["exp_avg"], state["exp_avg_sq"], largest, step=state["step"] + 1, **options)
+        f(param, grad, state["exp_avg"], state["exp_avg_sq"], largest, step=state["step"] + 1, **options, **words)
         state["step"] += 1
 
 
@@ -486,5 +579,7 @@ class AdamW(Adam):
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
         maximize: bool = False,
+        rounding: str = "nearest",
+        seed: int = 0,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize, rounding, seed)

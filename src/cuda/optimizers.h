@@ -37,7 +37,8 @@ __global__ void step_kernel(rm_optimizer o, rm_undecided_set undecided, bool by_
                               reinterpret_cast<char *>(in + 2), reinterpret_cast<char *>(in + 3),
                               reinterpret_cast<const char *>(&g)};
     rm_step_vectors y;
-    const vm64 lanes = adam ? rm_adam_values(&o, &a, fmt, coupled, mode, &y) : rm_sgd_values(&o, &a, fmt, coupled, mode, &y);
+    const vm64 lanes =
+        adam ? rm_adam_values(&o, &a, fmt, coupled, mode, 0, &y) : rm_sgd_values(&o, &a, fmt, coupled, mode, 0, &y);
     if (!vm64_none(lanes)) {
       undecided.add(i);
       continue;

@@ -4,7 +4,7 @@
 
 #include "args.h"
 #include "permutation.h"
-#include "philox.h"
+#include "../common/philox.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
 

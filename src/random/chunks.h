@@ -4,7 +4,7 @@
 
 #include "../common/elements.h"
 #include "kernels.h"
-#include "philox.h"
+#include "../common/philox.h"
 
 enum {
   RM_CHUNK_BLOCKS = RM_DEVICE ? RM_PHILOX_STEP : 256

@@ -1,11 +1,12 @@
-/* Numbers known to within a radius, rounded under a random mode: what is evaluated in binary64 is rounded here (vector.h). */
+/* Numbers known to within a radius, rounded under a random mode: what is evaluated in binary64 is rounded here
+ * (common/rounding_vector.h). */
 #include <float.h>
 
 #include "../common/elements.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
 #include "kernels.h"
-#include "words.h"
+#include "../common/rounding_words.h"
 
 enum { GRAIN = 1 << 14, GRAIN_STEPS = 1 << 12 };
 

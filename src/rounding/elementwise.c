@@ -3,7 +3,7 @@
  * Results of at most 32 bits are balls in binary64 first (kernels.c), whose elements are decided by their words, nearly all.
  * The accurate phase computes the others, those of binary64, and what is up or down. */
 #include "kernels.h"
-#include "words.h"
+#include "../common/rounding_words.h"
 
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* The loops of the random rounding modes, compiled once per ISA. */
 #include <float.h>
 
+#include "../common/rounding_vector.h"
 #include "formula.h"
-#include "vector.h"
+#include "kernels.h"
 
 /* The next number below x, which is not -infinity. */
 static double next_below(double x) {

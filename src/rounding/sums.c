@@ -15,7 +15,7 @@
 #include "../reduce/exact.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
-#include "words.h"
+#include "../common/rounding_words.h"
 
 enum { COLUMNS = 8, GRAIN_TERMS = 1 << 14 };
 static const double MAX_TERMS = 0x1p24;

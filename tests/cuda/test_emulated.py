@@ -240,7 +240,7 @@ def test_what_the_strict_device_sees(tmp_path):
 def test_random_numbers_give_the_cpu_bits(tmp_path):
     """And the controls: a generator that is one round short, and bounds made smaller, are seen."""
     short = tmp_path / "philox_short.h"
-    philox = (ROOT / "src/random/philox.h").read_text()
+    philox = (ROOT / "src/common/philox.h").read_text()
     text = philox.replace("RM_PHILOX_ROUNDS = 10", "RM_PHILOX_ROUNDS = 9")
     assert text != philox
     short.write_text(text.replace('"../../crlibm', f'"{ROOT}/crlibm'))

@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import optimizers_oracle as reference
 import pytest
+import rounding_oracle
 from exact_oracle import FORMATS
 from gmpy2 import mpq
 
@@ -301,3 +302,110 @@ def test_bad_schedules():
 
 def test_names():
     assert repmath.optim is optim and all(hasattr(optim, name) for name in optim.__all__)
+
+
+ROUNDINGS = rounding_oracle.MODES
+
+
+def words(mode, seed, stream, n):
+    each = [rounding_oracle.words(seed, stream + k, 0, n).tolist() for k in range(3)]
+    return [(mode, w) for w in zip(*each, strict=True)]
+
+
+@FMT
+@pytest.mark.parametrize("mode", ROUNDINGS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_steps_at_random(layout, mode, fmt):
+    """An element's words are those of its place in C order, whatever the layout."""
+    rng = np.random.default_rng(93)
+    arrays = [LAYOUTS[layout](np.abs(rng.standard_normal((3, 5))).astype(kind(fmt))) for _ in range(5)]
+    p, g, m, v, w = arrays
+    at = {"rounding": mode, "seed": 9, "stream": 2**64 - 2}
+    each = words(mode, 9, 2**64 - 2, 15) if p.size else []
+    each = [(mode, (a, b, c)) for (_, (a, b, _)), c in zip(each, rounding_oracle.words(9, 0, 0, 15).tolist(), strict=False)]
+    before = [integers(a) for a in arrays]
+    optim.sgd_step(p, g, m, **SGD, **at)
+    want = [reference.sgd({**SGD, "first": False}, fmt, *e, *a) for *e, a in zip(*before[:3], each, strict=False)]
+    assert [integers(p), integers(m)] == ([list(c) for c in zip(*want, strict=True)] or [[], []])
+    for f, decoupled in ((optim.adam_step, False), (optim.adamw_step, True)):
+        before = [integers(a) for a in arrays]
+        f(p, g, m, v, w, step=7, **ADAM, **at)
+        o = reference_adam(ADAM, decoupled, 7)
+        want = [reference.adam(o, fmt, a, b, c, d, e, *r) for a, b, c, d, e, r in zip(*before, each, strict=False)]
+        assert [integers(a) for a in (p, m, v, w)] == ([list(c) for c in zip(*want, strict=True)] or [[], [], [], []])
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.AdamW])
+def test_optimizers_at_random(make):
+    """Streams depend on the step and the number of the parameter alone; a run goes on from its state dict."""
+    rng = np.random.default_rng(94)
+    start = {"a": rng.standard_normal(40).astype(kind("bf16")), "b": rng.standard_normal((3, 5)).astype(kind("bf16"))}
+    grads = [{k: rng.standard_normal(v.shape).astype(v.dtype) for k, v in start.items()} for _ in range(4)]
+    options = {"momentum": 0.9} if make is optim.SGD else {}
+    params = {k: v.copy() for k, v in start.items()}
+    optimizer = make(params, lr=0.01, rounding="stochastic", seed=5, **options)
+    one = {k: v.copy() for k, v in start.items()}
+    states: dict = {k: [np.zeros_like(v) for _ in range(2)] for k, v in start.items()}
+    for t, g in enumerate(grads, 1):
+        optimizer.step({"a": g["a"], "b": None} if t == 1 else g)
+        for k, name in enumerate(one):
+            if t == 1 and name == "b":
+                continue
+            own = t - (name == "b")
+            at = {"rounding": "stochastic", "seed": 5, "stream": 2**32 * own + 4 * k}
+            if make is optim.SGD:
+                optim.sgd_step(one[name], g[name], states[name][0], lr=0.01, momentum=0.9, first=own == 1, **at)
+            else:
+                f = optim.adam_step if make is optim.Adam else optim.adamw_step
+                f(one[name], g[name], *states[name], step=own, lr=0.01, **at)
+        if t == 2:
+            kept, copies = optimizer.state_dict(), {k: v.copy() for k, v in params.items()}
+            optimizer = make(copies, lr=0.5, rounding="stochastic", seed=5, **options)
+            optimizer.load_state_dict(kept)
+            params = copies
+    assert all((integers(params[k]) == integers(one[k])) for k in one)
+    other = {k: v.copy() for k, v in start.items()}
+    make(other, lr=0.01, rounding="stochastic", seed=6, **options).step(grads[0])
+    first = {k: v.copy() for k, v in start.items()}
+    make(first, lr=0.01, rounding="stochastic", seed=5, **options).step(grads[0])
+    assert integers(other["a"]) != integers(first["a"])
+
+
+def test_small_updates_are_kept_in_the_mean():
+    """To nearest a bfloat16 weight stays; stochastic rounding moves the mean of many by the sum of the updates."""
+    for rounding, least, most in (("nearest", 1.0, 1.0), ("stochastic", 0.9, 0.95)):
+        p = np.ones(4096, kind("bf16"))
+        optimizer = optim.SGD([p], lr=2.0**-13, rounding=rounding, seed=1)
+        for _ in range(600):
+            optimizer.step([np.ones_like(p)])
+        assert least <= p.astype(np.float64).mean() <= most  # exactly 1 - 600 * 2**-13 = 0.9268
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "name"),
+    [
+        ({"rounding": "up"}, ValueError, "rounding"),
+        ({"rounding": None}, ValueError, "rounding"),
+        ({"rounding": "stochastic", "seed": -1}, ValueError, "seed"),
+        ({"rounding": "nearest", "seed": 0.5}, TypeError, "seed"),
+        ({"rounding": "random", "stream": 2**64}, ValueError, "stream"),
+    ],
+)
+def test_bad_roundings_write_nothing(options, error, name):
+    p, g, m, v = np.ones((4, 3), np.float32)
+    with pytest.raises(error, match=name):
+        optim.sgd_step(p, g, lr=1.0, **options)
+    with pytest.raises(error, match=name):
+        optim.adam_step(p, g, m, v, step=1, **options)
+    if "stream" not in options and options["rounding"] is not None:
+        with pytest.raises(error, match=name):
+            optim.SGD([p], **options)
+        optimizer = optim.AdamW([p])
+        optimizer.rounding, optimizer.seed = options["rounding"], options.get("seed", 0)
+        with pytest.raises(error, match=name):
+            optimizer.step([g])
+    assert (p == 1).all() and (m == 1).all()
+    late = optim.SGD([p], rounding="stochastic")
+    late.state[0] = {"step": 2**32 - 1}
+    with pytest.raises(ValueError, match="2\\*\\*32"):
+        late.step([g])

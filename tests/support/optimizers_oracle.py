@@ -9,6 +9,7 @@ import math
 
 import gmpy2
 import numpy as np
+import rounding_oracle
 from exact_oracle import CANONICAL_NAN, FORMATS, rational_of, round_rational
 from gmpy2 import mpq
 
@@ -47,10 +48,10 @@ def div(a, b):
     return sign(a) * math.inf if type(a) is SPECIAL else a / b
 
 
-def bits(x, fmt: str) -> int:
-    """RN(x)."""
+def bits(x, fmt: str, mode=None, word=0) -> int:
+    """RN(x), or x rounded under a random mode with a word."""
     if type(x) is not SPECIAL:
-        return round_rational(x, fmt)
+        return round_rational(x, fmt) if mode is None or x == 0 else rounding_oracle.rounded(x, fmt, mode, word)
     if x != x:
         return CANONICAL_NAN[fmt]
     return FORMATS[fmt][4] << FORMATS[fmt][2] | (x < 0) << FORMATS[fmt][5]
@@ -67,15 +68,15 @@ def direction(o, p, g):
     return add(d, mul(number(o["weight_decay"]), p)) if o["weight_decay"] and not o.get("decoupled") else d
 
 
-def sgd(o, fmt, p, g, b):
-    """(bits of p', of b'); b None without momentum."""
+def sgd(o, fmt, p, g, b, mode=None, words=(0, 0, 0)):
+    """(bits of p', of b'); b None without momentum. words: of the parameter, of the first and of the second moment."""
     p, g = value(p, fmt), value(g, fmt)
     d = x = direction(o, p, g)
     if o["momentum"]:
         mu, keep = number(o["momentum"]), 1 - number(o["dampening"])
-        b = bits(d if o["first"] else add(mul(mu, value(b, fmt)), mul(keep, d)), fmt)
+        b = bits(d if o["first"] else add(mul(mu, value(b, fmt)), mul(keep, d)), fmt, mode, words[1])
         x = add(d, mul(mu, value(b, fmt))) if o["nesterov"] else value(b, fmt)
-    return bits(add(p, neg(mul(number(o["lr"]), x))), fmt), b
+    return bits(add(p, neg(mul(number(o["lr"]), x))), fmt, mode, words[0]), b
 
 
 @functools.cache
@@ -96,12 +97,12 @@ def root(x, precision):
         return mpq(gmpy2.sqrt(gmpy2.mpfr(x, precision + 10))), False
 
 
-def adam(o, fmt, p, g, m, v, w):
+def adam(o, fmt, p, g, m, v, w, mode=None, words=(0, 0, 0)):
     """(bits of p', m', v', w'); w None without amsgrad."""
     p, g = value(p, fmt), value(g, fmt)
     d, beta1, beta2 = direction(o, p, g), number(o["beta1"]), number(o["beta2"])
-    m = bits(add(mul(beta1, value(m, fmt)), mul(1 - beta1, d)), fmt)
-    v = bits(add(mul(beta2, value(v, fmt)), mul(1 - beta2, mul(d, d))), fmt)
+    m = bits(add(mul(beta1, value(m, fmt)), mul(1 - beta1, d)), fmt, mode, words[1])
+    v = bits(add(mul(beta2, value(v, fmt)), mul(1 - beta2, mul(d, d))), fmt, mode, words[2])
     s = value(v, fmt)
     if w is not None:
         old = value(w, fmt)
@@ -115,14 +116,14 @@ def adam(o, fmt, p, g, m, v, w):
     if s < 0:
         return CANONICAL_NAN[fmt], m, v, w
     if type(s) is SPECIAL or type(mean) is SPECIAL or type(kept) is SPECIAL or (s == 0 and eps == 0):
-        return bits(add(kept, neg(div(mul(lr, mean), add(s, eps)))), fmt), m, v, w
+        return bits(add(kept, neg(div(mul(lr, mean), add(s, eps)))), fmt, mode, words[0]), m, v, w
     above = lr * mean / one_minus_power(o["beta1"], o["step"])
     for precision in (300, 2000, 30000, 120000):
         r, exact = root(s / one_minus_power(o["beta2"], o["step"]), precision)
         near = [kept - above / (r * f + eps) for f in (1 - mpq(1, 1 << precision), 1 + mpq(1, 1 << precision))]
         if exact:
             near = [kept - above / (r + eps)]
-        found = {round_rational(x, fmt) for x in near}
+        found = {bits(x, fmt, mode, words[0]) for x in near}
         if len(found) == 1:
             return found.pop(), m, v, w
     raise AssertionError("irrational, yet on a boundary")

@@ -1,10 +1,12 @@
 """Every optimiser of torch.optim under reproducible(): the same bits on every instruction set with any number of threads, and as loops, on lists
 and fused where these are one definition; gradients that are limited and scaled."""
 
+import copy
 import json
 import math
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -14,6 +16,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import repmath.torch as rt  # noqa: E402
+from repmath import optim  # noqa: E402
+from repmath.torch._tensors import as_array  # noqa: E402
 
 aten = torch.ops.aten
 
@@ -117,3 +121,44 @@ def test_updates_of_the_scale():
         with pytest.raises(RuntimeError):
             aten._amp_update_scale_(scale.double(), tracker, torch.tensor(0.0), 2.0, 0.5, 1)
     assert largest.item() == torch.finfo(torch.float32).max
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_own_optimizers_round_at_random(name):
+    """As those for NumPy's arrays, by the number of the parameter through all groups; over copies, pickles and state dicts too."""
+    torch.manual_seed(0)
+    start = [torch.randn(30).bfloat16(), torch.randn(3, 4).bfloat16()]
+    grads = [[torch.randn(30).bfloat16(), torch.randn(3, 4).bfloat16()] for _ in range(3)]
+    options = {"lr": 0.01, "rounding": "stochastic", "seed": 3} | ({"momentum": 0.9} if name == "SGD" else {})
+    arrays = [as_array(p.clone()) for p in start]
+    own = getattr(optim, name)(arrays, **options)
+    params = [p.clone().requires_grad_() for p in start]
+    theirs = getattr(rt.optim, name)([{"params": params[:1]}, {"params": params[1:], "lr": 0.01}], **options)
+    for step, gradients in enumerate(grads):
+        own.step([as_array(g) for g in gradients])
+        for p, g in zip(params, gradients, strict=True):
+            p.grad = g
+        if step == 1:  # one that is made anew goes on
+            state = theirs.state_dict()
+            theirs = getattr(rt.optim, name)([{"params": params[:1]}, {"params": params[1:]}], **options)
+            theirs.load_state_dict(copy.deepcopy(state))
+        theirs.step()
+    assert all((as_array(p.detach()).view("u2") == a.view("u2")).all() for p, a in zip(params, arrays, strict=True))
+    assert pickle.loads(pickle.dumps(theirs)).param_groups[1]["rounding"] == "stochastic"
+    plain = getattr(torch.optim, name)(params, **{k: v for k, v in options.items() if k not in ("rounding", "seed")})
+    theirs.load_state_dict(plain.state_dict() | {"param_groups": [{**plain.state_dict()["param_groups"][0], "params": [0]},
+                                                                   {**plain.state_dict()["param_groups"][0], "params": [1]}]})  # fmt: skip
+    before = params[0].detach().clone()
+    theirs.step()  # a state that names no rounding keeps that of the optimiser
+    again = getattr(rt.optim, name)([before.clone().requires_grad_(), params[1]], **(options | {"rounding": "nearest"}))
+    again.param_groups[0]["params"][0].grad = params[0].grad
+    again.step()
+    assert not torch.equal(again.param_groups[0]["params"][0], params[0])
+    for bad in ({"rounding": "up"}, {"seed": -1}, {"seed": 2**64}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            getattr(rt.optim, name)(params, lr=0.01, **bad)
+    theirs.param_groups[0]["rounding"] = "sometimes"
+    before = params[1].detach().clone()
+    with pytest.raises(ValueError, match="rounding"):
+        theirs.step()
+    assert torch.equal(before, params[1])

@@ -24,12 +24,33 @@ def _refuse(**options: Any) -> None:
             raise ValueError(f"{name}=True is not supported; see docs/torch.md#which-optimisers-are-there")
 
 
-def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any], _Tensor, _Tensor]]:
-    """Options, parameter and gradient of each parameter that has a gradient. All are checked before the first is updated."""
-    found = []
+def _round(optimizer: torch.optim.Optimizer, rounding: str, seed: int) -> None:
+    """Gives the groups that have none of their own a rounding and a seed."""
+    optimizer.defaults.update(rounding=rounding, seed=seed)
     for group in optimizer.param_groups:
+        group.setdefault("rounding", rounding)
+        group.setdefault("seed", seed)
+        _optimizers.check_rounding(group["rounding"], group["seed"])
+
+
+def _words(optimizer: torch.optim.Optimizer, group: dict[str, Any], step: int, number: int) -> dict[str, Any]:
+    """How parameter `number` is rounded at a step; empty for rounding to nearest."""
+    rounding, seed = (group.get(name, optimizer.defaults.get(name)) for name in ("rounding", "seed"))
+    if rounding in ("nearest", None):
+        return {}
+    if step >= 2**32:
+        raise ValueError(f"rounding at random has fewer than 2**32 steps; this would be step {step}")
+    return {"rounding": rounding, "seed": seed, "stream": _optimizers.stream_of(step, number)}
+
+
+def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any], _Tensor, _Tensor, int]]:
+    """Options, parameter, gradient and number of each parameter that has a gradient. All are checked before the first is updated."""
+    found, number = [], -1
+    for group in optimizer.param_groups:
+        _optimizers.check_rounding(*(group.get(name, optimizer.defaults.get(name)) for name in ("rounding", "seed")))
         _refuse(differentiable=group.get("differentiable"), capturable=group.get("capturable"))
         for i, p in enumerate(group["params"]):
+            number += 1
             if p.grad is None:
                 continue
             if p.grad.is_sparse:
@@ -42,7 +63,7 @@ def _updates(optimizer: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any],
                         f"{name} {i} of a group has dtype {t.dtype} on {t.device}; it must have float16, bfloat16, float32 or float64, "
                         "on the CPU"
                     )
-            found.append((group, p, p.grad))
+            found.append((group, p, p.grad, number))
     yield from found
 
 
@@ -56,19 +77,27 @@ def _closure(closure: Callable[[], Any] | None) -> Any:
 class SGD(torch.optim.SGD):
     """Stochastic gradient descent; formulas as in `repmath.optim.sgd_step`, arguments and state dict as torch.optim.SGD.
 
-    `foreach` and `fused` choose nothing here. Raises ValueError for ``differentiable=True``.
+    `foreach` and `fused` choose nothing here. Raises ValueError for ``differentiable=True``. ``rounding="stochastic"`` (or "random", "up_down")
+    with `seed` rounds the new values at random, as in `repmath.optim.SGD`: weights of bfloat16 then need no copy in float32. Both are
+    options of groups too, parameters are numbered through all groups, and the state then has "step".
     """
+
+    def __init__(self, params: Any, *options: Any, rounding: str = "nearest", seed: int = 0, **named: Any) -> None:
+        super().__init__(params, *options, **named)
+        _round(self, rounding, seed)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override,unused-ignore]
         """One step; the closure's value, where one is given."""
         loss = _closure(closure)
-        for group, p, g in _updates(self):
+        for group, p, g, number in _updates(self):
             momentum = float(group["momentum"])
             buffer = None if momentum == 0 else self.state[p].get("momentum_buffer")
             first = buffer is None
             if momentum != 0 and buffer is None:
                 buffer = self.state[p]["momentum_buffer"] = torch.empty_like(p)
+            step = int(self.state[p].get("step", 0)) + 1
+            words = _words(self, group, step, number)
             _optimizers.sgd_step(
                 as_array(p),
                 as_array(g),
@@ -77,13 +106,16 @@ class SGD(torch.optim.SGD):
                 **{name: float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay")},
                 nesterov=group["nesterov"],
                 maximize=group["maximize"],
+                **words,
             )
+            if words:
+                self.state[p]["step"] = step
             increment_version([p] if buffer is None else [p, buffer])
         return loss
 
 
 def _adam(optimizer: torch.optim.Optimizer) -> None:
-    for group, p, g in _updates(optimizer):
+    for group, p, g, number in _updates(optimizer):
         state = optimizer.state[p]
         function = _optimizers.adamw_step if group["decoupled_weight_decay"] else _optimizers.adam_step
         if not state:
@@ -103,6 +135,7 @@ def _adam(optimizer: torch.optim.Optimizer) -> None:
             eps=float(group["eps"]),
             weight_decay=float(group["weight_decay"]),
             maximize=group["maximize"],
+            **_words(optimizer, group, step, number),
         )
         state["step"].fill_(step)
         increment_version(written)
@@ -111,8 +144,13 @@ def _adam(optimizer: torch.optim.Optimizer) -> None:
 class Adam(torch.optim.Adam):
     """Adam; formulas as in `repmath.optim.adam_step`, arguments and state dict as torch.optim.Adam.
 
-    `foreach` and `fused` choose nothing here. Raises ValueError for ``differentiable=True`` and ``capturable=True``.
+    `foreach` and `fused` choose nothing here. Raises ValueError for ``differentiable=True`` and ``capturable=True``. `rounding` and `seed` are
+    as in `SGD`.
     """
+
+    def __init__(self, params: Any, *options: Any, rounding: str = "nearest", seed: int = 0, **named: Any) -> None:
+        super().__init__(params, *options, **named)
+        _round(self, rounding, seed)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override,unused-ignore]
@@ -124,6 +162,10 @@ class Adam(torch.optim.Adam):
 
 class AdamW(torch.optim.AdamW):
     """AdamW; formulas as in `repmath.optim.adamw_step`, arguments and state dict as torch.optim.AdamW. The rest is as in `Adam`."""
+
+    def __init__(self, params: Any, *options: Any, rounding: str = "nearest", seed: int = 0, **named: Any) -> None:
+        super().__init__(params, *options, **named)
+        _round(self, rounding, seed)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override,unused-ignore]

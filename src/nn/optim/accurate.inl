@@ -130,41 +130,51 @@ RM_COLD int rm_adam_side(const rm_optimizer *o, const rm_step_powers *w, const r
   return sign > 0 ? above : RM_SIGN_UNKNOWN; /* |A| > |B|, whatever the sign of B */
 }
 
-/* The boundary of rounding between two neighbours of a format, `near` the one of smaller magnitude, `far` perhaps
- * infinite. */
-RM_COLD void rm_boundary_between(rm_ball *q, uint64_t near, uint64_t far, int format) {
-  rm_ball t;
+/* The boundary of rounding between two neighbours of a format, `near` the one of smaller magnitude, `far` perhaps infinite:
+ * their middle; under stochastic rounding near + T (far - near) with the threshold T of the word; under random rounding the
+ * one of them that no number beyond it, or before it, gives. Above the largest number the distance is that below it. */
+RM_COLD void rm_boundary_between(rm_ball *q, uint64_t near, uint64_t far, int format, rm_mode mode) {
+  rm_ball t, share;
   const int endless = (far & ~rm_sign_bit(format)) == rm_infinity_bits(format);
-  rm_ball_set(q, rm_to_double(near, format), RM_BALL_LIMBS); /* near + (far - near)/2; above the largest number as below it */
+  rm_ball_set(q, rm_to_double(near, format), RM_BALL_LIMBS);
   rm_ball_set(&t, rm_to_double(endless ? near - 1 : far, format), RM_BALL_LIMBS);
   rm_ball_sub(&t, &t, q);
   if (endless) rm_ball_neg(&t, &t);
-  rm_ball_scale(&t, &t, -1);
+  if (rm_mode_kind(mode) == RM_RANDOM) {
+    if (rm_mode_word(mode) >> 31) return;
+  } else if (rm_mode_kind(mode) == RM_STOCHASTIC) {
+    rm_ball_set_u64(&share, 2 * (uint64_t)rm_mode_word(mode) + 1, RM_BALL_LIMBS);
+    rm_ball_mul(&t, &t, &share);
+    rm_ball_scale(&t, &t, -33);
+  } else {
+    rm_ball_scale(&t, &t, -1);
+  }
   rm_ball_add(q, q, &t);
 }
 
-/* Adam's p' within r, when r holds one boundary of rounding, by the side on which it lies. */
+/* Adam's p' within r, when r holds one boundary of rounding, by the side on which it lies. Around 0 that is 0 itself where
+ * both ends become zeros; under random rounding also where they become the least numbers, or one of them does. */
 RM_COLD int rm_adam_beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, double m, double s, int n,
-                                    uint32_t *flags, uint64_t *bits) {
-  const uint64_t one = 1, sign = rm_sign_bit(o->format);
+                                    rm_mode mode, uint32_t *flags, uint64_t *bits) {
+  const uint64_t one = 1, sign = rm_sign_bit(o->format), least = rm_mode_kind(mode) == RM_RANDOM;
   rm_ball_ends ends;
   rm_step_powers w;
   rm_ball q, hair;
-  if (!rm_ball_round_ends(r, o->format, RM_NEAREST, &ends)) return 0;
+  if (!rm_ball_round_ends(r, o->format, mode, &ends)) return 0;
   if (ends.zero) {
-    if (((ends.near | ends.far) & ~sign) != 0) return 0;
+    if (((ends.near | ends.far) & ~sign) > least) return 0;
     rm_ball_set_u64(&q, 0, RM_BALL_LIMBS);
   } else {
     if (ends.far != ends.near + 1) return 0;
-    rm_boundary_between(&q, ends.near, ends.far, o->format);
+    rm_boundary_between(&q, ends.near, ends.far, o->format, mode);
   }
   rm_step_powers_of(&w, o, n);
   const int side = rm_adam_side(o, &w, &q, p, m, s);
   if (side == RM_SIGN_UNKNOWN) return 0;
   rm_ball_store(&hair, side < 0, &one, side != 0, -1200, 0.0,
-                RM_BALL_LIMBS); /* below half of every step between boundaries */
+                RM_BALL_LIMBS); /* below half of every step between boundaries, thresholds too */
   rm_ball_add(&q, &q, &hair);
-  return rm_ball_round(&q, o->format, RM_NEAREST, flags, bits);
+  return rm_ball_round(&q, o->format, mode, flags, bits);
 }
 
 /* The last phase. The states and SGD's parameter are sums of products of at most five binary64 numbers, multiples of 2^-5370
@@ -174,29 +184,33 @@ RM_COLD int rm_adam_beside_boundary(const rm_optimizer *o, const rm_ball *r, dou
  * boundary. So when a precision leaves one boundary, the side is asked for. That stays unknown only where the powers, cut to
  * 512 limbs, cancel to more than 30,000 bits without being equal: then RM_STEP_UNDECIDED is among the flags and the result is
  * NaN. */
-RM_COLD uint64_t rm_step_decide_in_balls(int which, const rm_optimizer *o, double p, double g, double m, double v,
-                                         uint32_t *flags) {
+RM_COLD uint64_t rm_step_decide_in_balls(int which, const rm_optimizer *o, rm_mode mode, double p, double g, double m,
+                                         double v, uint32_t *flags) {
   uint64_t bits = 0;
   for (int n = 4; n <= RM_BALL_LIMBS; n = n == 4 ? 32 : n * 4) {
     rm_step_numbers_ball c;
     rm_ball r;
     rm_step_numbers_of_ball(&c, o, n);
     rm_step_quantity_ball(&r, which, &c, o, p, g, m, v, n);
-    if (rm_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
-    if (o->kind == RM_ADAM && which == PARAMETER && rm_adam_beside_boundary(o, &r, p, m, v, n, flags, &bits)) return bits;
+    if (rm_ball_round(&r, o->format, mode, flags, &bits)) return bits;
+    if (o->kind == RM_ADAM && which == PARAMETER && rm_adam_beside_boundary(o, &r, p, m, v, n, mode, flags, &bits))
+      return bits;
   }
   *flags |= RM_STEP_UNDECIDED;
   return rm_nan_bits(o->format);
 }
 
-RM_STATIC uint64_t rm_step_finite(int which, const rm_optimizer *o, double p, double g, double m, double v, uint32_t *flags) {
+/* `word` decides what is rounded at random. */
+RM_STATIC uint64_t rm_step_finite(int which, const rm_optimizer *o, uint32_t word, double p, double g, double m, double v,
+                                  uint32_t *flags) {
+  const rm_mode mode = o->random.mode ? rm_rounding_mode(o->random.mode, word) : RM_NEAREST;
   rm_step_numbers_dd_ball c;
   rm_dd_ball r;
   uint64_t bits;
   __builtin_memcpy(&c, o->numbers, sizeof c);
   rm_step_quantity_dd_ball(&r, which, &c, o, p, g, m, v, 0);
-  if (rm_dd_ball_round(&r, o->format, RM_NEAREST, flags, &bits)) return bits;
-  return rm_step_decide_in_balls(which, o, p, g, m, v, flags);
+  if (!rm_dd_ball_round(&r, o->format, mode, flags, &bits)) bits = rm_step_decide_in_balls(which, o, mode, p, g, m, v, flags);
+  return o->random.mode == RM_ROUND_UP_DOWN ? rm_round_up_down(bits, o->format, word) : bits;
 }
 
 /* A finite number as its sign: what IEEE 754's rules for infinities ask of it. */
@@ -216,38 +230,42 @@ RM_STATIC double rm_step_direction_sign(const rm_optimizer *o, double p, double 
   return o->decay == 0.0 || o->decoupled ? d : d + rm_step_sign(p);
 }
 
-RM_STATIC uint64_t rm_accurate_first_moment(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+RM_STATIC uint64_t rm_accurate_first_moment(const rm_optimizer *o, uint32_t word, double p, double g, double m,
+                                            uint32_t *flags) {
   const double d = rm_step_direction_sign(o, p, g);
   const int averaged = o->kind == RM_ADAM || !o->first;
   if (rm_is_finite(d) && (rm_is_finite(m) || !averaged))
-    return rm_step_finite(FIRST_MOMENT, o, p, g, averaged ? m : 0.0, 0.0, flags);
+    return rm_step_finite(FIRST_MOMENT, o, word, p, g, averaged ? m : 0.0, 0.0, flags);
   const double r = averaged ? rm_step_sign(o->beta1) * rm_step_sign(m) + rm_step_sign(o->constants.keep1[0]) * d : d;
   return rm_step_limit(r, rm_is_nan(m) || rm_is_nan(d), o->format, flags);
 }
 
-RM_STATIC uint64_t rm_accurate_second_moment(const rm_optimizer *o, double p, double g, double v, uint32_t *flags) {
+RM_STATIC uint64_t rm_accurate_second_moment(const rm_optimizer *o, uint32_t word, double p, double g, double v,
+                                             uint32_t *flags) {
   const double d = rm_step_direction_sign(o, p, g);
-  if (rm_is_finite(d) && rm_is_finite(v)) return rm_step_finite(SECOND_MOMENT, o, p, g, 0.0, v, flags);
+  if (rm_is_finite(d) && rm_is_finite(v)) return rm_step_finite(SECOND_MOMENT, o, word, p, g, 0.0, v, flags);
   return rm_step_limit(rm_step_sign(o->beta2) * rm_step_sign(v) + d * d, rm_is_nan(v) || rm_is_nan(d), o->format, flags);
 }
 
-RM_STATIC uint64_t rm_accurate_sgd_parameter(const rm_optimizer *o, double p, double g, double m, uint32_t *flags) {
+RM_STATIC uint64_t rm_accurate_sgd_parameter(const rm_optimizer *o, uint32_t word, double p, double g, double m,
+                                             uint32_t *flags) {
   double x = o->m && !o->nesterov ? rm_step_sign(m) : rm_step_direction_sign(o, p, g);
   if (o->m && o->nesterov) x += rm_step_sign(o->beta1) * rm_step_sign(m);
   const double r = rm_step_sign(p) - rm_step_sign(o->lr) * x;
-  if (rm_is_finite(r)) return rm_step_finite(PARAMETER, o, p, g, m, 0.0, flags);
+  if (rm_is_finite(r)) return rm_step_finite(PARAMETER, o, word, p, g, m, 0.0, flags);
   return rm_step_limit(r, rm_is_nan(p) || rm_is_nan(x), o->format, flags);
 }
 
-RM_STATIC uint64_t rm_accurate_adam_parameter(const rm_optimizer *o, double p, double m, double s, uint32_t *flags) {
+RM_STATIC uint64_t rm_accurate_adam_parameter(const rm_optimizer *o, uint32_t word, double p, double m, double s,
+                                              uint32_t *flags) {
   const int nan_in = rm_is_nan(p) || rm_is_nan(m) || rm_is_nan(s);
   if (s < 0.0) return rm_step_limit(rm_from_bits64(rm_nan_bits(RM_F64)), nan_in, o->format, flags);
   const double below = rm_step_sign(s) + rm_step_sign(o->eps), above = rm_step_sign(o->lr) * rm_step_sign(m);
   if (below == 0.0 && above != 0.0 && rm_is_finite(above) && !nan_in) *flags |= RM_FLAG_DIVBYZERO;
   const double q = above / below, r = rm_step_sign(o->constants.a[0]) * rm_step_sign(p) - q;
   if (!rm_is_finite(r)) return rm_step_limit(r, nan_in, o->format, flags);
-  if (!rm_is_finite(below)) return rm_step_finite(PARAMETER, o, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
-  return rm_step_finite(PARAMETER, o, p, 0.0, m, s, flags);
+  if (!rm_is_finite(below)) return rm_step_finite(PARAMETER, o, word, p, 0.0, 0.0, 1.0, flags); /* q = 0 */
+  return rm_step_finite(PARAMETER, o, word, p, 0.0, m, s, flags);
 }
 
 RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimizer_element *e) {
@@ -257,27 +275,30 @@ RM_HOST_EXTERN uint32_t rm_optimizer_accurate(const rm_optimizer *o, rm_optimize
   if (rm_is_signalling(e->p, format) | rm_is_signalling(e->g, format) | rm_is_signalling(e->m, format) |
       rm_is_signalling(e->v, format) | rm_is_signalling(e->w, format))
     flags |= RM_FLAG_INVALID;
-  if (o->m) e->m = rm_accurate_first_moment(o, p, g, rm_to_double(e->m, format), &flags);
+  if (o->m) e->m = rm_accurate_first_moment(o, e->word[FIRST_MOMENT], p, g, rm_to_double(e->m, format), &flags);
   if (o->kind == RM_SGD) {
-    e->p = rm_accurate_sgd_parameter(o, p, g, o->m ? rm_to_double(e->m, format) : 0.0, &flags);
+    e->p = rm_accurate_sgd_parameter(o, e->word[PARAMETER], p, g, o->m ? rm_to_double(e->m, format) : 0.0, &flags);
     return flags;
   }
-  e->v = rm_accurate_second_moment(o, p, g, rm_to_double(e->v, format), &flags);
+  e->v = rm_accurate_second_moment(o, e->word[SECOND_MOMENT], p, g, rm_to_double(e->v, format), &flags);
   double s = rm_to_double(e->v, format);
   if (o->w) {
     const double w = rm_to_double(e->w, format);
     if (!(w > s)) e->w = rm_is_nan(w) ? rm_nan_bits(format) : e->v;
     s = rm_to_double(e->w, format);
   }
-  e->p = rm_accurate_adam_parameter(o, p, rm_to_double(e->m, format), s, &flags);
+  e->p = rm_accurate_adam_parameter(o, e->word[PARAMETER], p, rm_to_double(e->m, format), s, &flags);
   return flags;
 }
 
 RM_HOST_EXTERN uint32_t rm_optimizer_accurate_range(const rm_optimizer *o, int64_t begin, int64_t end) {
   const size_t size = (size_t)rm_size_of(o->format);
   uint32_t flags = 0;
+  rm_rounding_words words[QUANTITIES];
+  for (int k = 0; k < QUANTITIES; k++) words[k] = rm_rounding_words_of(&o->random), words[k].stream += rm_step_stream(k);
   for (int64_t i = begin; i < end; i++) {
-    rm_optimizer_element e = {0, 0, 0, 0, 0}; /* little endian */
+    rm_optimizer_element e = {0, 0, 0, 0, 0, {0}}; /* little endian */
+    for (int k = 0; o->random.mode && k < QUANTITIES; k++) e.word[k] = rm_rounding_word(words + k, o->random.first + i);
     const size_t at = (size_t)i * size;
     __builtin_memcpy(&e.p, o->p + at, size);
     __builtin_memcpy(&e.g, o->g + at, size);

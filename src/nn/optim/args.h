@@ -13,9 +13,10 @@
 
 #include "../../../crlibm/fp/bits.h"
 #include "../../../include/repmath/optim.h"
+#include "../../common/rounding_words.h"
 
 enum { RM_SGD, RM_ADAM };
-enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER }; /* the quantities of optim/formula.inc */
+enum { FIRST_MOMENT, SECOND_MOMENT, PARAMETER, QUANTITIES }; /* the quantities of optim/formula.inc */
 
 /* Coefficients of the vector loops in two parts, each within 2^-100 of the number of the formula (rate and eps: within
  * 2^-85); fast = 0 when one of them is not 0 and outside 2^-200 ... 2^200, or not known so well. lr, decay, beta1 and beta2
@@ -37,6 +38,7 @@ typedef struct {
   int64_t t;
   int negate, first, nesterov, decoupled;
   rm_optimizer_constants constants;
+  rm_random_rounding random; /* mode 0: to nearest; else streams `stream` + rm_step_stream(quantity) */
   double numbers[10][3]; /* the same in double-double, with bounds: crlibm/enclosure/dd_ball.h */
 } rm_optimizer;
 
@@ -44,10 +46,14 @@ typedef struct {
 rm_status rm_sgd_check(rm_optimizer *o, const rm_sgd_options *options);
 rm_status rm_adam_check(rm_optimizer *o, const rm_adam_options *options);
 
-/* One element: the numbers that a step reads and replaces, as bits of the format. */
+/* One element: the numbers that a step reads and replaces, as bits of the format, and the words of its quantities. */
 typedef struct {
   uint64_t p, g, m, v, w;
+  uint32_t word[QUANTITIES];
 } rm_optimizer_element;
+
+/* The place of a quantity's stream behind that of the parameter. */
+RM_FN uint64_t rm_step_stream(int quantity) { return quantity == PARAMETER ? 0 : (uint64_t)quantity + 1; }
 
 /* Among the flags: no precision decided a parameter, which is NaN then. */
 #define RM_STEP_UNDECIDED (UINT32_C(1) << 31)

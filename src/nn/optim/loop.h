@@ -6,7 +6,7 @@
 
 RM_FN rm_optimizer_element rm_read_step(const rm_step_arrays *a, int64_t i, const int fmt) {
   const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(fmt);
-  rm_optimizer_element e = {rm_read_bits(a->p + at, fmt), rm_read_bits(a->g + at, fmt), 0, 0, 0};
+  rm_optimizer_element e = {rm_read_bits(a->p + at, fmt), rm_read_bits(a->g + at, fmt), 0, 0, 0, {0}};
   if (a->m) e.m = rm_read_bits(a->m + at, fmt);
   if (a->v) e.v = rm_read_bits(a->v + at, fmt);
   if (a->w) e.w = rm_read_bits(a->w + at, fmt);
@@ -76,8 +76,8 @@ RM_FN uint32_t rm_step_diverged(const rm_optimizer *o, const rm_step_arrays *a, 
     const vf64 large = vf64_set1(rm_to_double(rm_infinity_bits(fmt) - 1, fmt) * 16.0);
     beyond = vm64_or(beyond, vm64_and(vf64_lt(large, term), vf64_le(vf64_set1(0.0), v)));
   }
-  vm64 undecided_lanes = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &fresh);
-  undecided_lanes = vm64_or(undecided_lanes, rm_step_quotient(c, p, vf64_set1(0.0), vf64_set1(1.0), fmt, &kept));
+  vm64 undecided_lanes = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, 0, fmt, &fresh);
+  undecided_lanes = vm64_or(undecided_lanes, rm_step_quotient(c, p, vf64_set1(0.0), vf64_set1(1.0), 0, fmt, &kept));
   undecided_lanes = vm64_or(undecided_lanes, vf64_unord(w, w));
   if (fmt == RM_F64)
     undecided_lanes = vm64_or(vm64_or(undecided_lanes, rm_step_outside(p)), vm64_or(rm_step_outside(g), rm_step_outside(m)));
@@ -153,7 +153,7 @@ RM_FN uint32_t rm_step_loop(const rm_optimizer *o, int64_t begin, int64_t end, c
     }
     rm_step_vectors y;
     const vm64 undecided =
-        kind == RM_ADAM ? rm_adam_values(o, &a, fmt, coupled, mode, &y) : rm_sgd_values(o, &a, fmt, coupled, mode, &y);
+        kind == RM_ADAM ? rm_adam_values(o, &a, fmt, coupled, mode, 0, &y) : rm_sgd_values(o, &a, fmt, coupled, mode, 0, &y);
     flags |= rm_finish_step(o, &a, y, vm64_bits(undecided) & live, fmt);
     if (!RM_LIKELY(whole))
       for (int k = 0; k < 4; k++)
@@ -178,11 +178,80 @@ RM_FN uint32_t rm_adam_steps(const rm_optimizer *o, int64_t begin, int64_t end, 
   return rm_step_loop(o, begin, end, fmt, 0, 0, RM_ADAM);
 }
 
+/* --- rounded at random: common/rounding_vector.h; the accurate phase takes the lanes that are left */
+
+/* Whether a step has a quantity, and so words for it. */
+RM_FN int rm_step_has(const rm_optimizer *o, int quantity, const int kind) {
+  return kind == RM_ADAM || quantity == PARAMETER || (quantity == FIRST_MOMENT && o->m);
+}
+
+/* A vector of elements with what their words add, and its undecided lanes again by the words at `at`. */
+RM_FN uint32_t rm_random_step(const rm_optimizer *o, const rm_step_arrays *a, const rm_words_chunk *words, int64_t at,
+                              uint32_t live, const int fmt, const int kind) {
+  const int coupled = !(kind == RM_ADAM && o->decoupled) && o->decay != 0.0;
+  const int mode = !o->m ? RM_PLAIN : o->nesterov ? RM_NESTEROV : RM_MOMENTUM;
+  rm_optimizer_element e[RM_LANES];
+  rm_step_vectors y;
+  vi64 add[QUANTITIES];
+  uint32_t flags = 0;
+  for (int k = 0; k < QUANTITIES; k++) add[k] = rm_step_has(o, k, kind) ? vi64_load(words[k].add + at) : vi64_set1(0);
+  const uint32_t left = live & vm64_bits(kind == RM_ADAM ? rm_adam_values(o, a, fmt, coupled, o->w != 0, add, &y)
+                                                         : rm_sgd_values(o, a, fmt, coupled, mode, add, &y));
+  for (uint32_t rest = left; rest; rest &= rest - 1) {
+    const int i = __builtin_ctz(rest);
+    e[i] = rm_read_step(a, i, fmt);
+    for (int k = 0; k < QUANTITIES; k++) e[i].word[k] = rm_step_has(o, k, kind) ? rm_chunk_word(words + k, at + i) : 0;
+    flags |= rm_optimizer_accurate(o, e + i);
+  }
+  rm_store_elements(a->p, y.p, fmt);
+  if (a->m) rm_store_elements(a->m, y.m, fmt);
+  if (a->v) rm_store_elements(a->v, y.v, fmt);
+  if (a->w) rm_store_elements(a->w, y.w, fmt);
+  for (uint32_t rest = left; rest; rest &= rest - 1) rm_write_step(a, __builtin_ctz(rest), e + __builtin_ctz(rest), fmt);
+  return flags;
+}
+
+RM_FN uint32_t rm_random_steps_as(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt, const int kind) {
+  if (fmt == RM_F64) return rm_optimizer_accurate_range(o, begin, end);
+  const int size = rm_size_of(fmt);
+  rm_words_chunk words[QUANTITIES];
+  char rest[5][8 * RM_LANES] = {{0}};
+  uint32_t flags = 0;
+  for (int64_t start = begin; start < end; start += RM_WORDS_CHUNK) {
+    const int64_t n = end - start < RM_WORDS_CHUNK ? end - start : RM_WORDS_CHUNK;
+    for (int k = 0; k < QUANTITIES; k++) {
+      if (!rm_step_has(o, k, kind)) continue;
+      rm_words_fill(words + k, o->random.seed, o->random.stream + rm_step_stream(k), o->random.first + start, n);
+      rm_words_addends(words + k, n, o->random.mode == RM_ROUND_STOCHASTIC, 53 - rm_precision(fmt));
+    }
+    for (int64_t i = 0; i < n; i += RM_LANES) {
+      const int64_t at = (start + i) * size;
+      char *const to[4] = {o->p + at, o->m ? o->m + at : 0, o->v ? o->v + at : 0, o->w ? o->w + at : 0};
+      rm_step_arrays a = {to[0], to[1], to[2], to[3], o->g + at};
+      const size_t bytes = (size_t)(n - i) * (size_t)size;
+      const int whole = n - i >= RM_LANES;
+      if (!whole) {
+        for (int k = 0; k < 4; k++)
+          if (to[k]) __builtin_memcpy(rest[k], to[k], bytes);
+        __builtin_memcpy(rest[4], a.g, bytes);
+        a = (rm_step_arrays){rest[0], to[1] ? rest[1] : 0, to[2] ? rest[2] : 0, to[3] ? rest[3] : 0, rest[4]};
+      }
+      flags |= rm_random_step(o, &a, words, i, (1u << (whole ? RM_LANES : n - i)) - 1, fmt, kind);
+      if (!whole)
+        for (int k = 0; k < 4; k++)
+          if (to[k]) __builtin_memcpy(to[k], rest[k], bytes);
+    }
+  }
+  return flags;
+}
+
 #define RM_DEFINE_STEPS(fmt, FMT)                                                    \
   static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {  \
+    if (o->random.mode) return rm_random_steps_as(o, begin, end, FMT, RM_SGD);       \
     return rm_sgd_steps(o, begin, end, FMT);                                         \
   }                                                                                  \
   static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) { \
+    if (o->random.mode) return rm_random_steps_as(o, begin, end, FMT, RM_ADAM);      \
     return rm_adam_steps(o, begin, end, FMT);                                        \
   }
 RM_DEFINE_STEPS(f16, RM_F16)

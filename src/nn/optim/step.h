@@ -20,7 +20,7 @@
  * proofs/formula checks the bounds in this file and in formula/step.h (docs/evidence.md). */
 #pragma once
 
-#include "../../common/elements.h"
+#include "../../common/rounding_vector.h"
 #include "../../reduce/vector_pair.h"
 #include "args.h"
 
@@ -102,13 +102,20 @@ RM_FN vm64 rm_step_round_linear(rm_vpair y, vf64 size, const int fmt, vf64 *r) {
   return rm_step_round(y, vf64_mul(size, vf64_set1(RM_LINEAR_ERR)), vf64_mul(size, vf64_set1(RM_LINEAR_REACH)), fmt, r);
 }
 
+/* The same rounded at random, where `add` has what the quantity's words add (common/rounding_vector.h): of the value only
+ * y.hi and its reach count. Formats below binary64 have this. */
+RM_FN vm64 rm_step_round_sum(rm_vpair y, vf64 size, const vi64 *add, const int fmt, vf64 *r) {
+  if (!add) return rm_step_round_linear(y, size, fmt, r);
+  return rm_round_ball_vector(vf64_add(y.hi, vf64_set1(0.0)), vf64_mul(size, vf64_set1(RM_LINEAR_REACH)), *add, fmt, r);
+}
+
 /* beta x + keep y, y of the terms `size`. */
-RM_FN vm64 rm_step_average(double beta, vf64 x, const double *keep, rm_vpair y, const int long_y, vf64 size, const int fmt,
-                           vf64 *r) {
+RM_FN vm64 rm_step_average(double beta, vf64 x, const double *keep, rm_vpair y, const int long_y, vf64 size, const vi64 *add,
+                           const int fmt, vf64 *r) {
   const rm_vpair old = rm_vtimes(rm_vone(vf64_set1(beta)), 0, rm_vone(x), 0),
                  fresh = rm_vtimes(rm_vcoefficient(keep), 1, y, long_y);
   const vf64 whole = vf64_mad(size, vf64_set1(__builtin_fabs(keep[0])), vf64_abs(old.hi));
-  return rm_step_round_linear(rm_vplus(fresh, old), whole, fmt, r);
+  return rm_step_round_sum(rm_vplus(fresh, old), whole, add, fmt, r);
 }
 
 /* The lanes of binary64 arguments that are not 0 or between 2^-300 and 2^300. */
@@ -120,9 +127,11 @@ RM_FN vm64 rm_step_outside(vf64 x) {
 
 enum { RM_PLAIN, RM_MOMENTUM, RM_NESTEROV };
 
-/* The new numbers of a vector; returns the undecided lanes. */
+/* The new numbers of a vector; returns the undecided lanes. `add`: what the words of each quantity add, by FIRST_MOMENT ...;
+ * NULL rounds to nearest. */
 RM_FN vm64 rm_sgd_values(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled, const int mode,
-                         rm_step_vectors *y) {
+                         const vi64 *add, rm_step_vectors *y) {
+  const vi64 *const of_buffer = add ? add + FIRST_MOMENT : 0, *const of_parameter = add ? add + PARAMETER : 0;
   const vf64 p = rm_load_elements(a->p, fmt), g = rm_load_elements(a->g, fmt);
   vf64 size;
   rm_vpair x = rm_step_direction(o, p, g, coupled, &size);
@@ -131,11 +140,12 @@ RM_FN vm64 rm_sgd_values(const rm_optimizer *o, const rm_step_arrays *a, const i
   y->m = y->v = y->w = p;
   if (mode != RM_PLAIN) {
     if (o->first) {
-      undecided = vm64_or(undecided, rm_step_round_linear(x, size, fmt, &y->m));
+      undecided = vm64_or(undecided, rm_step_round_sum(x, size, of_buffer, fmt, &y->m));
     } else {
       const vf64 b = rm_load_elements(a->m, fmt);
       if (fmt == RM_F64) undecided = vm64_or(undecided, rm_step_outside(b));
-      undecided = vm64_or(undecided, rm_step_average(o->beta1, b, o->constants.keep1, x, coupled, size, fmt, &y->m));
+      undecided =
+          vm64_or(undecided, rm_step_average(o->beta1, b, o->constants.keep1, x, coupled, size, of_buffer, fmt, &y->m));
     }
     if (fmt == RM_F64) undecided = vm64_or(undecided, rm_step_outside(y->m));
     if (mode == RM_NESTEROV) {
@@ -149,19 +159,20 @@ RM_FN vm64 rm_sgd_values(const rm_optimizer *o, const rm_step_arrays *a, const i
   }
   const vf64 rate = vf64_set1(o->lr);
   const rm_vpair step = rm_vtimes(rm_vone(rate), 0, x, mode == RM_NESTEROV || (mode == RM_PLAIN && coupled));
-  undecided = vm64_or(
-      undecided, rm_step_round_linear(rm_vplus(rm_vone(p), rm_vminus(step)), vf64_mad(size, rate, vf64_abs(p)), fmt, &y->p));
-  return undecided;
+  const vf64 whole = vf64_mad(size, rate, vf64_abs(p));
+  return vm64_or(undecided, rm_step_round_sum(rm_vplus(rm_vone(p), rm_vminus(step)), whole, of_parameter, fmt, &y->p));
 }
 
 /* a p - rate m / (sqrt(s) + eps) */
-RM_FN vm64 rm_step_quotient(const rm_optimizer_constants *c, vf64 p, vf64 m, vf64 s, const int fmt, vf64 *y) {
+RM_FN vm64 rm_step_quotient(const rm_optimizer_constants *c, vf64 p, vf64 m, vf64 s, const vi64 *add, const int fmt,
+                            vf64 *y) {
   vf64 r, t;
   const vf64 root = vf64_root(s, &t);
   if (fmt != RM_F64) {
     const vf64 q = vf64_quotient(vf64_mul(m, vf64_set1(c->rate[0])), vf64_add(root, vf64_set1(c->eps[0])), &r);
     const vf64 kept = vf64_mul(p, vf64_set1(c->a[0]));
     const vf64 err = vf64_mul(vf64_add(vf64_abs(kept), vf64_abs(q)), vf64_set1(RM_QUOTIENT_ERR));
+    if (add) return rm_round_ball_vector(vf64_add(vf64_sub(kept, q), vf64_set1(0.0)), err, *add, fmt, y);
     return rm_step_round(rm_vone(vf64_sub(kept, q)), err, err, fmt, y);
   }
   const vf64 square = vf64_mul(root, root), rest = vf64_sub(vf64_sub(s, square), vf64_mul_err(root, root, square));
@@ -177,18 +188,18 @@ RM_FN vm64 rm_step_quotient(const rm_optimizer_constants *c, vf64 p, vf64 m, vf6
 }
 
 RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const int fmt, const int coupled, const int largest,
-                          rm_step_vectors *y) {
+                          const vi64 *add, rm_step_vectors *y) {
   const rm_optimizer_constants *c = &o->constants;
   const vf64 p = rm_load_elements(a->p, fmt), g = rm_load_elements(a->g, fmt);
   const vf64 m = rm_load_elements(a->m, fmt), v = rm_load_elements(a->v, fmt);
   vf64 size;
   const rm_vpair d = rm_step_direction(o, p, g, coupled, &size);
-  vm64 undecided = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, fmt, &y->m);
+  vm64 undecided = rm_step_average(o->beta1, m, c->keep1, d, coupled, size, add ? add + FIRST_MOMENT : 0, fmt, &y->m);
   const int long_square = coupled || fmt == RM_F64; /* 48 bits of a binary32 number's square fit */
   rm_vpair square = rm_vone(vf64_mul(d.hi, d.hi));
   if (long_square) square = rm_vtimes(d, coupled, d, coupled);
-  undecided =
-      vm64_or(undecided, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size), fmt, &y->v));
+  undecided = vm64_or(undecided, rm_step_average(o->beta2, v, c->keep2, square, long_square, vf64_mul(size, size),
+                                                 add ? add + SECOND_MOMENT : 0, fmt, &y->v));
   y->w = y->v;
   if (largest) {
     const vf64 w = rm_load_elements(a->w, fmt);
@@ -202,6 +213,6 @@ RM_FN vm64 rm_adam_values(const rm_optimizer *o, const rm_step_arrays *a, const 
         undecided, vm64_or(vm64_or(rm_step_outside(p), rm_step_outside(g)), vm64_or(rm_step_outside(m), rm_step_outside(v))));
     undecided = vm64_or(undecided, vm64_or(rm_step_outside(y->m), rm_step_outside(s)));
   }
-  undecided = vm64_or(undecided, rm_step_quotient(c, p, y->m, s, fmt, &y->p));
+  undecided = vm64_or(undecided, rm_step_quotient(c, p, y->m, s, add ? add + PARAMETER : 0, fmt, &y->p));
   return undecided;
 }

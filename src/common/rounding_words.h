@@ -1,4 +1,4 @@
-/* The words of the random rounding modes (spec.md, section 1a), and what the functions of this folder share. */
+/* The words of the random rounding modes (spec.md, section 1a), and what the functions that have them share. */
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "../../crlibm/fp/round.h"
 #include "../../include/repmath/rounding.h"
-#include "../random/philox.h"
+#include "philox.h"
 
 /* No draw of section 6 has a counter from 2^62 to 2^62 + 2^60; elements of rounding do. */
 #define RM_ROUNDING_COUNTER (UINT64_C(1) << 62)

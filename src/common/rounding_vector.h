@@ -14,9 +14,8 @@
 #pragma once
 
 #include "../../crlibm/simd/machine.h"
-#include "../common/elements.h"
-#include "kernels.h"
-#include "words.h"
+#include "elements.h"
+#include "rounding_words.h"
 
 /* Elements whose words are made together. */
 enum { RM_WORDS_CHUNK = 512, RM_WORDS_BLOCKS = RM_WORDS_CHUNK / 4 + 1 };
@@ -36,12 +35,17 @@ RM_FN void rm_words_fill(rm_words_chunk *c, uint64_t seed, uint64_t stream, int6
   c->word = (const uint32_t *)(const void *)c->draws + skip;
 }
 
+/* The word of the chunk's element i. */
+RM_FN uint32_t rm_chunk_word(const rm_words_chunk *c, int64_t i) {
+  uint32_t w;
+  __builtin_memcpy(&w, (const char *)c->word + 4 * i, 4);
+  return w;
+}
+
 /* R of each of the chunk's words. */
 RM_FN void rm_words_addends(rm_words_chunk *c, int64_t n, const int stochastic, const int dropped) {
-  const char *word = (const char *)c->word;
   for (int64_t i = 0; i < n; i++) {
-    uint32_t w;
-    __builtin_memcpy(&w, word + 4 * i, 4);
+    const uint32_t w = rm_chunk_word(c, i);
     const uint64_t rest = ~w;
     uint64_t add = ((UINT64_C(1) << dropped) - 1) & (0 - (uint64_t)(w >> 31));
     if (stochastic) add = dropped == 29 ? rest >> 3 : (rest << (dropped - 32)) + (UINT64_C(1) << (dropped - 33)) - 1;

@@ -5,8 +5,8 @@
  * A round multiplies words 0 and 2 by constants and mixes the halves of the products into the other words. A lane holds one
  * counter, each word in the low half of 64 bits. What the high halves hold does not matter: a product takes low halves
  * only, and exclusive or keeps bits apart. So neither product needs to be split. */
-#ifndef RM_RANDOM_PHILOX_H /* a name, so that a test can put a changed copy in its place */
-#define RM_RANDOM_PHILOX_H
+#ifndef RM_COMMON_PHILOX_H /* a name, so that a test can put a changed copy in its place */
+#define RM_COMMON_PHILOX_H
 
 #include "../../crlibm/simd/simd.h"
 
