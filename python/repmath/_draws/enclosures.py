@@ -109,7 +109,8 @@ def round_enclosure(enclose: Callable[[Arithmetic], Enclosure], dtype: np.dtype[
     """The number that `enclose` encloses, rounded to nearest: by the first precision whose ends round alike. If none has such ends, the number is taken to be
     the boundary that the last enclosure contains."""
     for by in precisions():
-        x = enclose(by)
+        with decimal.localcontext(by.near):  # not the caller's
+            x = enclose(by)
         low, high = rounded(x.low, dtype), rounded(x.high, dtype)
         if low[0] == high[0]:
             return low[0]

@@ -12,6 +12,7 @@ import torch
 
 from ... import random
 from ..._cuda import _calls
+from ..._draws import gradients
 from ..._narrow import narrow
 from .._device_tensors import as_device_array
 from .._formula import formula
@@ -135,6 +136,26 @@ def standard_gamma(x: torch.Tensor, generator: _Generator = None) -> torch.Tenso
 @kernel
 def sample_dirichlet(x: torch.Tensor, generator: _Generator = None) -> torch.Tensor:
     return as_tensor(random.dirichlet(seed(generator), None, _held("x", x), dtype=_format(x.dtype)))
+
+
+def _derived(of: torch.dtype, fill: Any, **given: torch.Tensor) -> torch.Tensor:
+    """A derivative in the format: `fill` writes it for what is given, as binary64 numbers."""
+    held = _format(of)
+    shape = torch.broadcast_shapes(*(v.shape for v in given.values()))
+    values = [np.broadcast_to(_held(n, v).astype(np.float64), shape).reshape(-1) for n, v in given.items()]
+    made = np.empty(values[0].size, held)
+    fill(*values, made)
+    return as_tensor(made.reshape(tuple(shape)))
+
+
+@kernel
+def standard_gamma_grad(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return _derived(x.dtype, gradients.gamma_gradient, a=a, x=x)
+
+
+@kernel
+def dirichlet_grad(x: torch.Tensor, alpha: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
+    return _derived(x.dtype, gradients.dirichlet_gradient, alpha=alpha, x=x, total=total)
 
 
 def _counted(made: Any, dtype: torch.dtype) -> torch.Tensor:
