@@ -60,13 +60,18 @@ def random_fill_at(what, seed, stream, index, out):
     cdef View y = _view(out), at = _view(index)
     cdef long long *element = <long long *>at.base
     cdef char *to = <char *>y.base
+    cdef unsigned long long *draw = <unsigned long long *>y.base
+    cdef unsigned int words[4]
+    cdef int half
     cdef rm_status status = 0
     with nogil:
         for i in range(n):
             if normal:
                 status = rm_random_normal(RM_FORMAT_F64, key, which, element[i], 1, 0, 1, to + 8 * i, 8)
+                if status:
+                    break
             else:
-                status = rm_random_words64(key, which, element[i], 1, to + 8 * i, 8)
-            if status:
-                break
+                rm_random_block(key, which, element[i] // 2, words)
+                half = 2 * (element[i] & 1)
+                draw[i] = words[half] | <unsigned long long>words[half + 1] << 32
     _raise(status)

@@ -55,19 +55,26 @@ def difference(k: _A, m: _A) -> tuple[_A, _A, _A]:
     From 256 on it is (k + 1/2) log(1 + x) - (k - m) + rest(k) - rest(m) with x = (k - m)/m: the quotient's rounding moves the product by less than 2^-52 |k -
     m|, and the product and the sum round by less than 2^-51 of their terms; the rests are within 2^-50."""
     far = (k >= _TABLE) & (m >= _TABLE)
-    y, start, steps = np.where(far, k, _TABLE), np.where(far, m, _TABLE), np.where(far, k - m, 0.0)
+    if not far.any():
+        a, b = log_factorial(k), log_factorial(m)
+        return a - b, (a + b) * 2.0**-50 + 2.0**-48, far
+    y, start, steps = (
+        (k, m, k - m) if far.all() else (np.where(far, v, w) for v, w in ((k, _TABLE), (m, _TABLE), (k - m, 0.0)))
+    )
     product = (y + 0.5) * _core.ufuncs["log1p"](steps / start)
     long = (product - steps) + (_rest(y) - _rest(start))
-    if far.all():
-        return long, (np.abs(product) + np.abs(steps)) * 2.0**-50 + 2.0**-48, far
-    a, b = log_factorial(np.where(far, 0.0, k)), log_factorial(np.where(far, 0.0, m))
-    size = np.where(far, np.abs(product) + np.abs(steps), a + b)
-    return np.where(far, long, a - b), size * 2.0**-50 + 2.0**-48, far
+    size = np.abs(product) + np.abs(steps)
+    if not far.all():
+        a, b = log_factorial(np.where(far, 0.0, k)), log_factorial(np.where(far, 0.0, m))
+        long, size = np.where(far, long, a - b), np.where(far, size, a + b)
+    return long, size * 2.0**-50 + 2.0**-48, far
 
 
 def log_factorial(n: _A) -> _A:
     """Within 2^-50 of itself, for whole numbers from 0 on."""
     far = n >= _TABLE
+    if not far.any():
+        return _table()[n.astype(np.int64)]
     y = np.where(far, n, _TABLE)
     long = (y + 0.5) * _core.ufuncs["log"](y) - y + (0.9189385332046728 + _rest(y))
     return np.where(far, long, _table()[np.where(far, 0, n).astype(np.int64)])
@@ -264,14 +271,13 @@ def _fill(place: tuple[int, int, int], out: _A, law_of: Callable[[_A], Any]) -> 
             w = law.part[at] + steps
             error = (np.abs(steps) + np.abs(w) + 1.0) * 2.0**-51
             k = law.whole[at] + np.floor(w)
-            unknown = np.abs(w - np.rint(w)) <= error
-            out_of_range = law.rejected(k, at)
-            right, error = law.log_ratio(np.where(out_of_range, 0.0, k), at)
-            left = 2.0 * _core.ufuncs["log"](u)
-            top = k == law.mode[at]
-            close = np.abs(right - left) <= error + np.abs(left) * 2.0**-51
-            undecided = unknown | (close & ~out_of_range & ~top)
-            accepted = ~out_of_range & (top | (left <= right))
+            accepted = k == law.mode[at]  # U is at most 1
+            undecided = np.abs(w - np.rint(w)) <= error
+            open_ = np.nonzero(~(law.rejected(k, at) | accepted))[0]
+            right, error = law.log_ratio(k[open_], at[open_])
+            left = 2.0 * _core.ufuncs["log"](u[open_])
+            accepted[open_] = left <= right
+            undecided[open_] |= np.abs(right - left) <= error + np.abs(left) * 2.0**-51
             return np.where(accepted, k, 0.0).astype(np.int64), accepted, undecided
 
         def exactly(t: int, element: int, law: Any = law, start: int = start) -> tuple[bool, int]:

@@ -10,7 +10,7 @@ from .._dtypes import F64
 
 _A = np.ndarray[Any, Any]
 
-CHUNK = 4096
+CHUNK = 8192
 """Elements that are computed together: their arrays stay in the second-level cache."""
 
 
