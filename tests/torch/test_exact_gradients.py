@@ -218,6 +218,9 @@ REFUSED = {
     "a whole norm": (lambda: (repmath.torch.nn.LayerNorm(3), torch.ones(4, 3)), "RepmathLayerNorm"),
     "formats": (lambda: (nn.LayerNorm(3), torch.ones(4, 3).bfloat16()), "weight of torch.float32"),
     "sparse gradients": (lambda: (nn.Embedding(4, 2, sparse=True), torch.tensor([1, 2])), "sparse"),
+    "a repeated factor": (lambda: (_Of(lambda x, p: x @ p.expand(3, 2), 2), torch.ones(4, 3)), "Expand between a parameter"),
+    "every other row": (lambda: (_Of(lambda x, p: x @ p[::2], 5, 2), torch.ones(4, 3)), "every so many rows"),
+    "columns": (lambda: (_Of(lambda x, p: x @ p[:, :2], 3, 4), torch.ones(4, 3)), "follows a sum over the batch"),
     "an index": (lambda: (_Of(lambda x, p: x * p[torch.tensor([0, 0, 1])], 2), torch.ones(4, 3)), "Index"),
     "a transposed convolution": (lambda: (nn.ConvTranspose1d(3, 2, 2), torch.ones(1, 3, 4)), "transposed convolution"),
 }
@@ -260,6 +263,46 @@ def test_parts_of_a_parameter_against_rationals(sizes):
         expected[1, j], expected[3, j] = (exact_bits(c[:, i, j].tolist(), "f32") for i in (0, 1))
         expected[4, j] = exact_bits(c[:, 0, j].tolist(), "f32")
     assert (_bits(p.grad, "f32") == expected).all()
+
+
+# How rows of a parameter (6, 4) or matrices of one (3, 2, 4) are factors of a product: of each pair of terms the first is multiplied by which.
+_PARTS_OF_FACTORS = {
+    "one of several": ((3, 2, 4), lambda x, p: x @ p[1], [(2, 4)]),
+    "one, transposed": ((3, 4, 2), lambda x, p: x @ p[1].t(), [(4, 8)]),
+    "one of a part": ((3, 2, 4), lambda x, p: x @ p[1:][1], [(4, 6)]),
+    "a part": ((6, 4), lambda x, p: x @ p[2:4], [(2, 4)]),
+    "a part of a part": ((6, 4), lambda x, p: x @ p[1:][2:4], [(3, 5)]),
+    "parts that overlap": ((6, 4), lambda x, p: x @ p[:2] + x @ p[1:3], [(0, 2), (1, 3)]),
+}
+
+
+@pytest.mark.parametrize("sizes", [(8,), (1, 7), (4, 4)])
+@pytest.mark.parametrize("fmt", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize("what", _PARTS_OF_FACTORS)
+def test_parts_of_factors_against_rationals(what, fmt, sizes):
+    """Of a sum over the batch at some rows, also beside a look-up and a sum of terms at others."""
+    shape, function, parts = _PARTS_OF_FACTORS[what]
+    x, c, d = _numbers(fmt, 8, 2), _numbers(fmt, 8, 4, seed=1), _numbers(fmt, 8, shape[-1], seed=2)
+    with reproducible(gradients="exact"):
+        p = torch.zeros(shape, dtype=as_tensor(x).dtype, requires_grad=True)
+        for a, g, h in _shares((as_tensor(x), as_tensor(c), as_tensor(d)), sizes):
+            (function(a, p)).backward(g)
+            rows = p if p.ndim == 2 else p[1]
+            (torch.zeros_like(h) + rows[1]).backward(h)
+    width = shape[-1]
+    for row in range(int(np.prod(shape[:-1]))):
+        for column in range(width):
+            terms = []
+            for begin, end in parts:
+                if what == "one, transposed":  # p[1] is (4, 2), and its transposed takes x of width 2
+                    if begin <= row < end:
+                        terms += zip(x[:, column].tolist(), c[:, row - begin].tolist(), strict=True)
+                elif begin <= row < end:
+                    terms += zip(x[:, row - begin].tolist(), c[:, column].tolist(), strict=True)
+            place = 1 if len(shape) == 2 else shape[1] + 1
+            if row == place:
+                terms += [(v, 1.0) for v in d[:, column].tolist()]
+            assert _bits(p.grad, fmt).reshape(-1, width)[row, column] == exact_bits(terms, fmt), (row, column)
 
 
 def test_what_reads_a_deferred_sum_sees_no_number():

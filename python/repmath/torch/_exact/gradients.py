@@ -23,7 +23,7 @@ from .._dispatch_key import is_view
 from .._tensors import as_tensor
 from . import graph
 from .exchange import reduced
-from .records import Convolved, Normed, Operand, Product, Record, Scattered, Terms, Use, layout_of, settle
+from .records import Convolved, Normed, Operand, Placed, Product, Record, Scattered, Terms, Use, arranged, layout_of, settle
 
 _aten = torch.ops.aten
 _current: Callable[[], Any] = torch._C._current_autograd_node
@@ -248,8 +248,7 @@ class Gradients:
         elif func in (_aten.slice_backward.default, _aten.select_backward.default) and args[2] in (0, -len(args[1])):
             every = torch.arange(args[1][0])
             index = every[args[3] : args[4] : args[5]] if func is _aten.slice_backward.default else every[args[3]][None]
-            width = int(torch.Size(args[1][1:]).numel())
-            found = [_scattered(u, index, args[1][0], -1, False, width) for u in self._uses(args[0])]
+            found = [_placed(u, index, tuple(args[1])) for u in self._uses(args[0])]
             return self.defer([Use(r) for r in found], args[0], args[1])
         raise Uncovered("it follows a sum over the batch, which exact gradients defer")
 
@@ -300,6 +299,19 @@ def _scattered(
     source = _terms(use)
     width = source.shape[-1] if width is None else width
     return Scattered(source, Operand(index), padding, (rows, width))
+
+
+def _placed(use: Use, index: torch.Tensor, shape: tuple[int, ...]) -> Record:
+    """A sum at the rows of a larger one that the index names, which are consecutive unless it is one of terms."""
+    if isinstance(use.record, Terms) and use.layout is None:
+        return _scattered(use, index, shape[0], -1, False, int(torch.Size(shape[1:]).numel()))
+    first, count = (int(index[0]) if len(index) else 0), len(index)
+    if count and int(index[-1]) != first + count - 1:
+        raise Uncovered(f"every so many rows of a parameter beside {use.record.name}, as an exact sum")
+    record = arranged(use)
+    if isinstance(record, Placed) and record.shape == (count, *shape[1:]):
+        return Placed(record.record, first + record.first, record.count, shape, record.name)
+    return Placed(record, first, count, shape, record.name)
 
 
 # --- operators with which sums begin

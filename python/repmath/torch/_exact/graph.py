@@ -19,6 +19,7 @@ def _nodes(names: str) -> frozenset[str]:
 
 # Views, whose gradients only name the elements in another way.
 VIEWS = _nodes("T Transpose Permute View UnsafeView ReshapeAlias Squeeze Unsqueeze Alias Movedim SwapDims")
+_PARTS = VIEWS | _nodes("Slice Select")
 # What sums terms or puts them to their places: the sum of such sums is a sum of the terms.
 _MAPS = VIEWS | _nodes("Expand Embedding Slice Select")
 # Nodes whose gradients have a value for each element of what they get, or are sums over axes along which they repeat it.
@@ -61,7 +62,8 @@ def leaf_of_sum(node: Any) -> torch.Tensor | None:
 
 
 def leaf_of_product(node: Any) -> torch.Tensor | None:
-    return leaf_of(node, VIEWS)
+    """The leaf of which what a product or a norm takes is a view or a part."""
+    return leaf_of(node, _PARTS)
 
 
 class Alone:
@@ -144,12 +146,23 @@ def check(node: Any, alone: Alone) -> None:
                 raise Uncovered(f"the gradient of {what} with respect to a parameter, as an exact sum")
         return
     for i in places:
-        if i < len(targets) and targets[i] is not None and leaf_of(targets[i], _MAPS) is None:
-            between = alone.rounding(targets[i])
+        sums = (name, i) in (("AddmmBackward0", 0), ("EmbeddingBackward0", 0))  # of terms, and not of products
+        if i < len(targets) and targets[i] is not None and leaf_of(targets[i], _MAPS if sums else _PARTS) is None:
+            between = alone.rounding(targets[i]) or _first_not_in(targets[i], _PARTS)
             if between is not None:
                 raise Uncovered(
                     f"{operator_of(between)} between a parameter and {operator_of(name)}, which would round a sum over a batch"
                 )
+
+
+def _first_not_in(node: Any, passed: frozenset[str]) -> str | None:
+    """The first node of another name on a way to a leaf through maps alone."""
+    if leaf_of(node, _MAPS) is None:
+        return None
+    while node.name() in passed:
+        node = node.next_functions[0][0]
+    name: str = node.name()
+    return name
 
 
 def _way(node: Any) -> str:

@@ -4,6 +4,7 @@ Products of matrices are one product along a longer summed axis, sums and scatte
 norms those of a longer batch. A scattered sum beside products is more columns and rows of the operands, of zeros and ones.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -144,6 +145,17 @@ class Normed(Record):
 
 
 @dataclass
+class Placed(Record):
+    """A sum at consecutive rows of a larger one; of its other rows it says nothing."""
+
+    record: Record
+    first: int
+    count: int
+    shape: tuple[int, ...]
+    name: str
+
+
+@dataclass
 class Use:
     """A record and how the gradient of the leaf lies in its memory."""
 
@@ -158,7 +170,7 @@ def layout_of(t: torch.Tensor) -> Layout | None:
     return tuple(t.shape), t.stride(), t.storage_offset()
 
 
-def _arranged(use: Use) -> Record:
+def arranged(use: Use) -> Record:
     """The record of a use, with its elements in the order of the leaf's."""
     if use.layout is None:
         return use.record
@@ -196,11 +208,13 @@ def _settle(uses: Sequence[Use], shape: Sequence[int], dtype: torch.dtype) -> to
     if layouts[0] is not None and all(v == layouts[0] for v in layouts):
         made = as_tensor(_sum([u.record for u in uses], FORMATS[dtype]))
         return made.reshape(-1).as_strided(*layouts[0]).contiguous().view(shape)
-    return as_tensor(np.ascontiguousarray(_sum([_arranged(u) for u in uses], FORMATS[dtype]))).view(shape)
+    return as_tensor(np.ascontiguousarray(_sum([arranged(u) for u in uses], FORMATS[dtype]))).view(shape)
 
 
 def _sum(records: Sequence[Record], dtype: Any) -> Array:
     kinds = {type(r) for r in records}
+    if Placed in kinds:
+        return _in_pieces(records, dtype)
     if kinds == {Terms}:
         rows = [r.rows() for r in records if isinstance(r, Terms)]
         return np.asarray(_reductions.sum(_joined(rows, 0), axis=0, dtype=dtype))
@@ -262,6 +276,46 @@ def _products_and_rows(a: Array, b: Array, at: Array, rows: Array) -> Array:
         if np.isnan(made[i, j]):
             made[i, j] = np.nan
     return made
+
+
+def _in_pieces(records: Sequence[Record], dtype: Any) -> Array:
+    """Sums of which some are of a part of the rows: between the first and last rows of these each piece is by itself."""
+    shape = records[0].shape
+    placed = [r for r in records if isinstance(r, Placed)]
+    if any(r.shape != placed[0].shape for r in placed):
+        raise Uncovered("gradients of one parameter whose sums differ in shape")
+    shape = placed[0].shape
+    edges = sorted({0, shape[0], *(e for r in placed for e in (r.first, r.first + r.count))})
+    made = np.zeros(shape, dtype)
+    for begin, end in itertools.pairwise(edges):
+        found = [_piece(r, begin, end, shape) for r in records]
+        inside = [r for r in found if r is not None]
+        if inside:
+            made[begin:end] = _sum(inside, dtype).reshape(made[begin:end].shape)
+    return made
+
+
+def _piece(r: Record, begin: int, end: int, shape: tuple[int, ...]) -> Record | None:
+    """The rows of a sum from `begin` to `end`; None where it has none there."""
+    rows, width = end - begin, int(np.prod(shape[1:], dtype=np.int64))
+    if isinstance(r, Placed):
+        if not r.first <= begin < r.first + r.count:
+            return None
+        return r.record if rows == r.count else _piece(r.record, begin - r.first, end - r.first, (r.count, *shape[1:]))
+    if isinstance(r, Product):
+        a, b = r.operands()
+        return Product(Received(a[begin:end]), Received(b), (rows, b.shape[1]), name=r.name)
+    if isinstance(r, Terms):
+        columns = r.rows()[:, begin * width : end * width]
+        return Terms(Received(columns), (0,), (rows, width), name=r.name)
+    if isinstance(r, Scattered):
+        index, values = r.rows()
+        kept = (begin <= index) & (index < end)
+        if rows == 1:
+            return Terms(Received(values[kept]), (0,), (1, width), name=r.name) if kept.any() else None
+        source = Terms(Received(values[kept][None]), (0,), (int(kept.sum()), width))
+        return Scattered(source, Received(index[kept] - begin), -1, (rows, width), r.name) if kept.any() else None
+    raise Uncovered(f"a part of a parameter beside {r.name}, as an exact sum")
 
 
 _GRAD_WEIGHT = (None, _convolution.conv1d_grad_weight, _convolution.conv2d_grad_weight, _convolution.conv3d_grad_weight)
