@@ -82,6 +82,7 @@ cdef class Rows(Call):
 
 
 cdef object _bool = None
+cdef double _NAN = float("nan")
 
 
 def prepare_attention(torch):
@@ -103,15 +104,18 @@ cdef class Attention(Call):
     ----------
     scale : callable
         What scores are multiplied by where it is not given, of the width of queries.
+    laid_out, heads_within_rows : callable
+        Results with the strides of PyTorch's: the result, which are the query's, and a gradient.
     gradient : bool
     """
 
-    cdef object scale
+    cdef object scale, laid_out, heads_within_rows
     cdef bint gradient
     cdef dict scales  # by width
 
-    def __init__(self, scale, bint gradient=False):
+    def __init__(self, scale, laid_out, heads_within_rows, bint gradient=False):
         self.scale, self.gradient, self.scales = scale, gradient, {}
+        self.laid_out, self.heads_within_rows = laid_out, heads_within_rows
 
     cdef object _understood(self, tuple args, dict kwargs, Heads *h, rm_py_strided *mask, int *masked, bint *causal):
         """Returns what must be kept alive of queries, keys and values, or None if they are not understood. masked is 0 for no mask, 1 for
@@ -202,14 +206,14 @@ cdef class Attention(Call):
                 if status == 0:
                     status = _stacked(&h, False, False, 1.0, h.rows, h.depth, h.keys, memory.data + 8 * terms, h.v.data, False, out.data)
             _raise(status)
-            return made, args[0].new_empty(0)
+            return self.laid_out(made, args[0]), args[0].new_full(args[0].shape[:3], _NAN)
         gradients = _new(args[1], h.q.shape, 4, &dq), _new(args[2], h.k.shape, 4, &dk), _new(args[3], h.v.shape, 4, &dv)
         with nogil:
             status = _weights_of(&h, masked, causal, memory.data)
             if status == 0:
                 status = _slopes(&h, g.data, memory.data + 8 * terms, memory.data + 16 * terms, dq.data, dk.data, dv.data)
         _raise(status)
-        return gradients
+        return tuple([self.heads_within_rows(made) for made in gradients])
 
 
 cdef rm_status _stacked(const Heads *h, bint trans_a, bint trans_b, double alpha, int64_t m, int64_t n, int64_t k, const char *a, const char *b,

@@ -17,7 +17,7 @@ from torch.autograd import forward_ad
 from torch.nn import _reduction
 
 from .. import _core
-from . import _blocks, _dispatch_key
+from . import _blocks, _dispatch_key, _sharded
 from . import functional as whole
 from ._device_tensors import KINDS as DEVICES
 from ._device_tensors import is_on_device
@@ -182,7 +182,11 @@ def _called(name: str) -> _Whole:
     def call(*arguments: Any, **keywords: Any) -> Any:
         inside = _blocks.inside()
         with _dispatch_key.composed(), np.errstate(all="ignore"):
-            found = WHOLES[name](*arguments, **keywords) if inside else NotImplemented
+            found = NotImplemented
+            if inside:
+                found = WHOLES[name](*arguments, **keywords)
+                if found is NotImplemented:
+                    found = _sharded.of_whole(WHOLES[name], arguments, keywords)
             return overload(*arguments, **keywords) if found is NotImplemented else found
 
     return call

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from . import _blocks, _composites, _constructors
+from . import _blocks, _composites, _constructors, _sharded
 from ._optimizer_numbers import Number
 
 _Function = Callable[..., Any]
@@ -30,6 +30,8 @@ def _item(func: _Function, args: Any, kwargs: Any) -> Any:
 def _whole(name: str) -> _Function:
     def call(func: _Function, args: Any, kwargs: Any) -> Any:
         found = _composites.FUNCTIONS[name](*args, **kwargs)
+        if found is NotImplemented:
+            found = _sharded.of_whole(_composites.FUNCTIONS[name], args, kwargs)
         return func(*args, **kwargs) if found is NotImplemented else found
 
     return call

@@ -27,6 +27,24 @@ def whole(t: torch.Tensor) -> torch.Tensor:
     return t.full_tensor() if is_sharded(t) else t  # type: ignore[operator,unused-ignore]
 
 
+def of_whole(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What a function returns for the whole DTensors among its arguments, on every rank; NotImplemented if there are none, or if it returns that."""
+    module: Any = sys.modules.get("torch.distributed.tensor")
+    given = (*args, *kwargs.values())
+    first: Any = next((a for a in given if is_sharded(a)), None)
+    if first is None:
+        return NotImplemented
+    every = [module.Replicate()] * first.device_mesh.ndim
+
+    def local(a: Any) -> Any:
+        return a.redistribute(placements=every).to_local(grad_placements=every) if is_sharded(a) else a
+
+    found = function(*map(local, args), **{k: local(a) for k, a in kwargs.items()})
+    if found is NotImplemented:
+        return found
+    return module.DTensor.from_local(found, first.device_mesh, every, run_check=False)
+
+
 def _refusing(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def reduce(placement: Any, *args: Any, **kwargs: Any) -> Any:
@@ -52,7 +70,13 @@ def _classes(of: Any) -> Iterator[Any]:
 def watch(on: bool = True) -> None:
     """Let sums over parts of DTensors raise in blocks, where PyTorch has loaded them."""
     module: Any = sys.modules.get("torch.distributed.tensor")
-    if not on or module is None:
+    if module is None:
+        return
+    from ._sharding_rules import rules
+
+    if on != rules.installed:
+        (rules.install if on else rules.remove)()
+    if not on:
         return
     for c in _classes(module.Partial):
         for name in ("_reduce_value", "_reduce_shard_value"):

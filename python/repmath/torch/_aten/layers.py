@@ -1,6 +1,9 @@
 """Composite operators: softmax, normalisation, losses, pooling, attention, embedding."""
 
-from collections.abc import Sequence
+import contextlib
+import math
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -101,7 +104,23 @@ def _eps(root: torch.Tensor) -> float:
         held = torch.empty(0, dtype=torch.int64, device=root.device).set_(storage, 0, (2,), (1,)).cpu()
         if int(held[0]) == MARK:
             return float(held.view(torch.float64)[1])
+    beside = getattr(_beside_statistics, "eps", None)
+    if beside is not None:
+        return float(beside)
     raise Uncovered("the gradient of a call that was made outside of reproducible()")
+
+
+_beside_statistics = threading.local()
+
+
+@contextlib.contextmanager
+def eps_of(root: torch.Tensor) -> Iterator[None]:
+    """Gradients of the block take the eps of these statistics, where theirs have been exchanged between ranks without it."""
+    _beside_statistics.eps = _eps(root)
+    try:
+        yield
+    finally:
+        del _beside_statistics.eps
 
 
 def _bias_gradient(g: torch.Tensor, dims: Any) -> Array:
@@ -444,6 +463,21 @@ def _heads(
     return q.reshape(batch, k.shape[1], group * length, width), attn_mask, False
 
 
+def laid_out(made: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """The result with the strides of PyTorch's, which are the query's: what is behind it may take a view of it."""
+    if q.is_contiguous() or made.shape != q.shape:
+        return made
+    return torch.empty_like(q).copy_(made)
+
+
+def heads_within_rows(t: torch.Tensor) -> torch.Tensor:
+    """A gradient with the strides of PyTorch's: the heads of a row lie beside each other."""
+    if t.ndim != 4 or t.shape[1] == 1:
+        return t
+    batch, heads, length, width = t.shape
+    return t.new_empty(batch, length, heads, width).transpose(1, 2).copy_(t)
+
+
 @kernel
 def attention(
     q: torch.Tensor,
@@ -458,8 +492,8 @@ def attention(
     rows, mask, causal = _heads(q, k, v, dropout_p, is_causal, attn_mask)
     a, b, c = (as_array(t) for t in (rows, k, v))
     made = nn.scaled_dot_product_attention(a, b, c, attn_mask=_array(mask), is_causal=causal, scale=scale)
-    # PyTorch's own gradient reads the logarithms of the sums, the one below does not: whoever takes them finds that there are none.
-    return as_tensor(made).view(*q.shape[:-1], v.shape[-1]), q.new_empty(0)
+    # PyTorch's own gradient reads the logarithms of the sums, the one below does not: whoever takes them finds that they are no numbers.
+    return laid_out(as_tensor(made).view(*q.shape[:-1], v.shape[-1]), q), q.new_full(q.shape[:-1], math.nan)
 
 
 @kernel
@@ -479,4 +513,4 @@ def attention_backward(
     rows, mask, causal = _heads(q, k, v, dropout_p, is_causal, attn_mask)
     h, a, b, c = (as_array(t) for t in (g.reshape(*rows.shape[:-1], v.shape[-1]), rows, k, v))
     of_q, of_k, of_v = nn.scaled_dot_product_attention_backward(h, a, b, c, _array(mask), causal, scale)
-    return as_tensor(of_q).view(q.shape), as_tensor(of_k), as_tensor(of_v)
+    return tuple(heads_within_rows(t) for t in (as_tensor(of_q).view(q.shape), as_tensor(of_k), as_tensor(of_v)))

@@ -8,7 +8,7 @@ from ... import _core
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
 from . import foreach_fused, histograms, interpolation, steps
-from .layers import MARK
+from .layers import MARK, heads_within_rows, laid_out
 from .table import FUNCTIONS, OPERATORS
 
 # By the table's function: what its prepared call is made of.
@@ -95,8 +95,8 @@ _MAKERS: dict[str, Any] = {
     "trilinear": _core.Trilinear(),
     "addmm": _core.Either(_core.Product(2, True), _core.General("addmm", "new")),
     **{name: _core.General(name, "new") for name in _GENERAL if name != "addmm"},
-    "attention": _core.Attention(_scale),
-    "attention_backward": _core.Attention(_scale, True),
+    "attention": _core.Attention(_scale, laid_out, heads_within_rows),
+    "attention_backward": _core.Attention(_scale, laid_out, heads_within_rows, True),
     "convolution": _core.Convolution(),
     "convolution_backward": _core.ConvolutionGradient(),
     **{f"{what}_pool{dims}d": _core.Pool(what, dims) for what in ("max", "avg") for dims in (2, 3)},

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
+from .. import _sharded
 from .._aten.collectives import REDUCTIONS
 from .._aten.common import Uncovered
 from .._aten.guards import tensors_in
@@ -118,6 +119,10 @@ class Gradients:
 
     def _expect(self, leaf: torch.Tensor) -> None:
         """Look at the gradient of a leaf before any is changed."""
+        if _sharded.is_sharded(leaf):
+            raise Uncovered(
+                "exact gradients of a DTensor; blocks without gradients='exact' have those of a pass of the whole batch"
+            )
         _check_hooks(leaf)
         if id(leaf) not in self.expected:
             self.expected[id(leaf)] = leaf
