@@ -34,6 +34,22 @@ def calls():
         "random normal f64": {"repmath": lambda: r.normal(1, N), "NumPy": lambda: g.standard_normal(N)},
         "random integers below 100": {"repmath": lambda: r.randint(1, N, 100), "NumPy": lambda: g.integers(100, size=N)},
         "random permutation": {"repmath": lambda: r.permutation(1, N), "NumPy": lambda: g.permutation(N)},
+        "gamma f32, a = 2.5": {
+            "repmath": lambda: r.gamma(1, N, 2.5, dtype="f4"),
+            "NumPy": lambda: g.standard_gamma(2.5, N, dtype="f4"),
+        },
+        "gamma f32, a = 0.3": {
+            "repmath": lambda: r.gamma(1, N, 0.3, dtype="f4"),
+            "NumPy": lambda: g.standard_gamma(0.3, N, dtype="f4"),
+        },
+        "gamma f64, a = 2.5": {"repmath": lambda: r.gamma(1, N, 2.5), "NumPy": lambda: g.standard_gamma(2.5, N)},
+        "beta f32, a = 2, b = 3": {
+            "repmath": lambda: r.beta(1, N, 2.0, 3.0, dtype="f4"),
+            "NumPy": lambda: g.beta(2.0, 3.0, N).astype("f4"),
+        },
+        "Poisson, mean 7": {"repmath": lambda: r.poisson(1, N, 7.0), "NumPy": lambda: g.poisson(7.0, N)},
+        "Poisson, mean 1000": {"repmath": lambda: r.poisson(1, N, 1000.0), "NumPy": lambda: g.poisson(1000.0, N)},
+        "binomial, n = 10, p = 0.3": {"repmath": lambda: r.binomial(1, N, 10, 0.3), "NumPy": lambda: g.binomial(10, 0.3, N)},
         "dropout f32, p = 0.1": {"repmath": lambda: r.dropout(x, 0.1, 1)},
         "dropout f32, p = 0.5": {"repmath": lambda: r.dropout(x, 0.5, 1)},
     }
@@ -53,6 +69,13 @@ def calls():
         "random normal f64": lambda: torch.randn(N, dtype=torch.float64),
         "random integers below 100": lambda: torch.randint(100, (N,)),
         "random permutation": lambda: torch.randperm(N),
+        "gamma f32, a = 2.5": lambda: torch._standard_gamma(torch.full((N,), 2.5)),
+        "gamma f32, a = 0.3": lambda: torch._standard_gamma(torch.full((N,), 0.3)),
+        "gamma f64, a = 2.5": lambda: torch._standard_gamma(torch.full((N,), 2.5, dtype=torch.float64)),
+        "beta f32, a = 2, b = 3": lambda: torch._sample_dirichlet(torch.tensor([2.0, 3.0]).expand(N, 2)),
+        "Poisson, mean 7": lambda: torch.poisson(torch.full((N,), 7.0)),
+        "Poisson, mean 1000": lambda: torch.poisson(torch.full((N,), 1000.0)),
+        "binomial, n = 10, p = 0.3": lambda: torch.binomial(torch.full((N,), 10.0), torch.full((N,), 0.3)),
         "dropout f32, p = 0.1": lambda: torch.nn.functional.dropout(t, 0.1),
         "dropout f32, p = 0.5": lambda: torch.nn.functional.dropout(t, 0.5),
     }

@@ -51,17 +51,26 @@ def _right_side(z: _A, d: _A) -> tuple[_A, _A]:
 
 
 def _decide(x: _A, m: _A, d: _A, s: _A) -> tuple[_A, _A]:
-    """Which attempts are accepted, and which are undecided: of x/s and u = m 2^-53. R may have lost 2^-60 where its products were subnormal."""
+    """Which attempts are accepted, and which are undecided: of x/s and u = m 2^-53.
+
+    -R is at most 3d/4 z^4/(1 - |z|), since the series of log(1 + z) goes on with terms of at most |z|^k/4, and at most b = 3d/2 z^4 where |z| <= 1/2; u < 1 - b is
+    accepted, for log(1 - b) <= -b. b is within 2^-46 of itself, and below 1 there. R may have lost 2^-60 where its products were subnormal."""
     z = x / s
-    inside = z > -1.0 + 2.0**-40
+    size, u = np.abs(z), m * 2.0**-53
+    square = z * z
+    accepted = (size < 0.5) & (u + 1.5 * d * square * square < 1.0 - 2.0**-40)
+    undecided = np.zeros(x.shape, bool)
+    rest = np.nonzero(~accepted & (z > -1.0 - 2.0**-39))[0]
+    z, d, u = z[rest], d[rest], u[rest]
+    inside = z > -1.0 + 2.0**-39
     with np.errstate(divide="ignore"):
-        log = _core.ufuncs["log"](m * 2.0**-53)
+        log = _core.ufuncs["log"](u)
     right, error = _right_side(np.where(inside, z, 0.0), d)
     with np.errstate(invalid="ignore"):
         gap = right - log  # inf where u is 0
-        undecided = inside & ~(np.abs(gap) > error + np.where(np.isinf(log), 0.0, np.abs(log)) * 2.0**-51 + 2.0**-60)
-    undecided |= np.abs(z + 1.0) <= 2.0**-39
-    return inside & (gap > 0.0), undecided
+        near = ~(np.abs(gap) > error + np.where(np.isinf(log), 0.0, np.abs(log)) * 2.0**-51 + 2.0**-60)
+    accepted[rest], undecided[rest] = inside & (gap > 0.0), ~inside | near
+    return accepted, undecided
 
 
 def _shape_of(a: float) -> Fraction:
@@ -175,6 +184,12 @@ class _Numbers:
 _LEAST, _MOST = 2.0**-900, 2.0**900
 
 
+def _rounded(x: _A, dtype: np.dtype[Any]) -> _A:
+    """float64 numbers rounded once to a narrower format, which NumPy does but for bfloat16."""
+    made: _A = x.astype(dtype) if dtype.kind == "f" else narrow(x, dtype, lambda at: np.zeros(at[0].shape))
+    return made
+
+
 def _test(high: _A, low: _A, error: _A, dtype: np.dtype[Any]) -> tuple[_A, _A]:
     """The number high + low, within error of itself, rounded to the format, and where that is undecided: also beyond the range in which no step is subnormal,
     and for errors beyond 2^-10, of which products would count."""
@@ -185,7 +200,7 @@ def _test(high: _A, low: _A, error: _A, dtype: np.dtype[Any]) -> tuple[_A, _A]:
             below, above = high + (low - width), high + (low + width)
             return high + low, outside | (below != above)
         width = high * error * (1.0 + 2.0**-40) + high * 2.0**-51
-        below, above = (narrow(v, dtype, lambda at: np.zeros(at[0].shape)) for v in (high - width, high + width))
+        below, above = (_rounded(v, dtype) for v in (high - width, high + width))
         return below, outside | ~(below == above)
 
 
@@ -215,6 +230,11 @@ def _scaled(numbers: _Numbers, at: int, factor: float, by: Arithmetic) -> Enclos
     return by.of(factor) * numbers.enclose(at, by)
 
 
+def part_of(v: Any, index: _A) -> Any:
+    """Elements of an array or of a pair of them."""
+    return (v[0][index], v[1][index]) if isinstance(v, tuple) else v[index]
+
+
 def _vanish(parts: Any, factor: _A, dtype: np.dtype[Any]) -> _A:
     """Where the number rounds to 0, by its logarithm: below -750 it is less than 2^-1081, below -110 for narrow formats less than 2^-158. Where the errors that
     are known are below 2^-10, the power is below 2^41, and the sum of three logarithms is within 2^-8."""
@@ -241,9 +261,10 @@ def gamma(place: tuple[int, int, int], a: _A, scale: _A, out: _A) -> None:
             else:
                 high = high * factor
         made, undecided = _test(high, low, error, out.dtype)
-        gone = _vanish(parts, factor, out.dtype)
-        made[gone] = 0
-        for at in np.nonzero(undecided & ~gone)[0].tolist():
+        rest = np.nonzero(undecided)[0]
+        gone = _vanish([part_of(v, rest) for v in parts], factor[rest], out.dtype)
+        made[rest[gone]] = 0
+        for at in rest[~gone].tolist():
             made[at] = round_enclosure(functools.partial(_scaled, numbers, at, float(factor[at])), out.dtype)
         out[index] = made
 
