@@ -1,12 +1,14 @@
 """What the ranks of tests/torch/test_tensor_parallel.py do: train a small transformer divided over a mesh, and one with experts of each rank."""
 
 import contextlib
+import hashlib
 import json
 
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
 from torch import nn
+from torch.distributed import pipelining
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import (
@@ -26,6 +28,7 @@ WORDS, WIDTH, HEADS, BATCH, LENGTH, EXPERTS, STEPS = 29, 12, 4, 4, 6, 4, 2
 # What a transformer is trained with: meshes of data and tensor parallel ranks by number of ranks, and PyTorch's ways to divide it.
 MESHES = {1: ((1, 1),), 2: ((1, 2), (2, 1)), 4: ((2, 2), (1, 4), (4, 1))}
 WAYS = ("tensor", "sequence", "loss")
+SCHEDULES = (("ScheduleGPipe", 4), ("Schedule1F1B", 2))
 
 
 class Attention(nn.Module):
@@ -201,6 +204,53 @@ def experts(rank, size, divided):
     return rd.digest(numbers)
 
 
+class Stage(nn.Module):
+    """One of the two parts of a transformer, without dropout."""
+
+    def __init__(self, model, rank):
+        super().__init__()
+        self.words = model.words if rank == 0 else None
+        self.block = model.blocks[rank].eval()
+        self.norm, self.head = (model.norm, model.head) if rank else (None, None)
+
+    def forward(self, x):
+        x = self.block(x if self.words is None else self.words(x))
+        return x if self.norm is None else self.head(self.norm(x))
+
+
+def pipelined(rank, size, schedule="", microbatches=1):
+    """A transformer trained in one process, or its two parts by a schedule of PyTorch's pipelines."""
+    model, words, targets = started()
+
+    def loss(made, wanted):
+        return F.cross_entropy(made.flatten(0, 1), wanted.flatten(), reduction="sum") / (BATCH * LENGTH)
+
+    step = None
+    if size > 1:
+        part = Stage(model, rank)
+        stage = pipelining.PipelineStage(part, rank, size, torch.device("cpu"))
+        step = getattr(pipelining, schedule)(stage, microbatches, loss_fn=loss, scale_grads=False).step
+        parameters = list(part.parameters())
+    else:
+        parameters = list(model.eval().parameters())
+    optimizer = torch.optim.AdamW(parameters, lr=1e-2)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        if step is None:
+            loss(model(words), targets).backward()
+        elif rank == 0:
+            step(words)
+        else:
+            step(target=targets)
+        optimizer.step()
+    mine = {id(p) for p in parameters}
+    found = {name: rd.digest(p) for name, p in model.named_parameters() if id(p) in mine}
+    of_all = [found] * size
+    if size > 1:
+        dist.all_gather_object(of_all, found)
+    return hashlib.sha256(json.dumps({k: v for part in of_all for k, v in part.items()}, sort_keys=True).encode()).hexdigest()
+
+
 def draws(size):
     """Draws for tensors that are divided: those of the whole ones."""
     mesh = init_device_mesh("cpu", (size,))
@@ -242,6 +292,8 @@ def main(rank, size, directory):
         with repmath.torch.reproducible(gradients="exact"):
             found["experts"] = experts(rank, size, True)
             found["all experts"] = experts(rank, size, False)
+            for schedule, microbatches in SCHEDULES if size == 2 else (("", 1),):
+                found[f"pipeline {schedule} {microbatches}"] = pipelined(rank, size, schedule, microbatches)
             weight = nn.Parameter(distribute_tensor(torch.ones(4, 2), mesh, [Shard(0)]))
             found["exact"] = refused(lambda: weight.sum().backward())
     (directory / f"{size}-{rank}.json").write_text(json.dumps(found))

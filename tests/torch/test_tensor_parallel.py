@@ -1,4 +1,4 @@
-"""DTensors under reproducible(): a network that is divided over a mesh has the digest of one process, experts and draws included."""
+"""DTensors under reproducible(): a network that is divided over a mesh has the digest of one process, experts, draws and pipelines included."""
 
 import json
 
@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
 
 import ranks  # noqa: E402
-from rank_mesh import MESHES, WAYS, started, trained  # noqa: E402
+from rank_mesh import MESHES, SCHEDULES, WAYS, started, trained  # noqa: E402
 
 import repmath.torch  # noqa: E402
 
@@ -46,6 +46,13 @@ def test_experts_of_each_rank(found):
     assert (
         len({found[size, rank][name] for size in (1, 2) for rank in range(size) for name in ("experts", "all experts")}) == 1
     )
+
+
+@pytest.mark.parametrize(("schedule", "microbatches"), SCHEDULES)
+def test_schedules_of_pipelines(found, schedule, microbatches):
+    """Two stages with exact gradients, whatever the microbatches."""
+    made = {found[2, rank][f"pipeline {schedule} {microbatches}"] for rank in range(2)}
+    assert made == {found[1, 0]["pipeline  1"]}
 
 
 def test_draws_are_those_of_the_whole_tensor(found):

@@ -28,7 +28,7 @@ from ._aten.table import FUNCTIONS
 from ._blocks import current
 from ._device_tensors import KINDS
 from ._errors import UncoveredOperatorError, call_site, callers_frame
-from ._exact import engine
+from ._exact import engine, graph
 from ._exact.gradients import Gradients
 
 
@@ -227,6 +227,8 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         """What an operator of torch.distributed returns. Its errors, too, are those of all ranks."""
         function = _COLLECTIVES[func]
         if function is None:
+            if func._schema.name in ("c10d::recv_", "c10d::recv_any_source_"):
+                graph.receive(args[0])
             return func(*args, **kwargs)
         try:
             with _core.Environment():

@@ -92,15 +92,18 @@ class Gradients:
         """A backward pass by PyTorch's engine."""
         if len(args) > 2 and args[2]:
             raise Uncovered("create_graph=True with exact gradients")
+        accumulates = kwargs.get("accumulate_grad", True)  # or the pass returns what no other adds to: torch.autograd.grad
         hooks = []
         self.depth += 1
         try:
             roots = [o.node if isinstance(o, torch.autograd.graph.GradientEdge) else o.grad_fn for o in outputs]
             for node in graph.walk(roots):
                 if node.name() == graph.LEAF:
+                    if graph.is_data(node.variable):
+                        continue
                     self._expect(node.variable)
                     hooks.append(node.register_prehook(self._arrival(node.variable)))
-                else:
+                elif accumulates:
                     graph.check(node, self.alone)
             made = engine(outputs, *args, **kwargs)
             if self.depth == 1:

@@ -3,10 +3,11 @@
 PyTorch names its nodes by the operators whose gradients they are: `AddmmBackward0` is that of addmm.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
 
 from .._aten.common import Uncovered
 
@@ -44,13 +45,29 @@ _BATCH = dict.fromkeys((n for n in WEIGHTS if n not in ("AddmmBackward0", "Embed
 _BATCH["BmmBackward0"] = 0
 
 
+_received: Any = WeakIdKeyDictionary()
+
+
+def receive(tensors: Iterable[torch.Tensor]) -> None:
+    """Another rank has sent what these hold: they are data."""
+    for t in tensors:
+        _received[t] = True
+
+
+def is_data(leaf: torch.Tensor) -> bool:
+    """Whether a leaf is no parameter but data whose gradient goes on to another rank, as between stages of a pipeline, or has no numbers at all.
+
+    Its gradient is that of a value inside of a network: its terms are rounded one by one and added."""
+    return leaf in _received or leaf.device.type == "meta"
+
+
 def leaf_of(node: Any, passed: frozenset[str]) -> torch.Tensor | None:
     """The leaf to which a gradient goes through nodes of these names alone."""
     while node is not None:
         name = node.name()
         if name == LEAF:
             leaf: torch.Tensor = node.variable
-            return leaf
+            return None if is_data(leaf) else leaf
         if name not in passed:
             return None
         node = node.next_functions[0][0]
@@ -87,7 +104,7 @@ class Alone:
             name = n.name()
             below = [f for f, _ in n.next_functions]
             if name == LEAF:
-                self._known[n] = True
+                self._known[n] = not is_data(n.variable)
             elif name == "EmbeddingBackward0" or (name in _BATCH and below[_BATCH[name]] is None) or not any(below):
                 self._known[n] = False
             else:
