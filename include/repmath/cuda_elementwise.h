@@ -154,6 +154,16 @@ RM_API rm_status rm_cuda_vxlog1py_f32(int64_t n, const float *x, ptrdiff_t strid
 RM_API rm_status rm_cuda_vxlog1py_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                       double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
 
+/* -x*log(x), 0 for x = 0 and -infinity for x < 0 */
+RM_API rm_status rm_cuda_ventr_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_ventr_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                    rm_cuda_stream stream);
+RM_API rm_status rm_cuda_ventr_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+RM_API rm_status rm_cuda_ventr_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                   rm_cuda_stream stream);
+
 /* sine of x, x in radians */
 RM_API rm_status rm_cuda_vsin_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                   rm_cuda_stream stream);
@@ -423,6 +433,16 @@ RM_API rm_status rm_cuda_vdigamma_f32(int64_t n, const float *x, ptrdiff_t strid
                                       rm_cuda_stream stream);
 RM_API rm_status rm_cuda_vdigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                       rm_cuda_stream stream);
+
+/* derivative of digamma at x, the second derivative of lgamma */
+RM_API rm_status rm_cuda_vtrigamma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtrigamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                        rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtrigamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vtrigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                       rm_cuda_stream stream);
 
 /* square root of x */
 RM_API rm_status rm_cuda_vsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,

@@ -167,6 +167,16 @@ RM_API rm_status rm_vxlog1py_f32(int64_t n, const float *x, ptrdiff_t stride_x, 
 RM_API rm_status rm_vxlog1py_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                  double *out, ptrdiff_t stride_out);
 
+/* -x*log(x), 0 for x = 0 and -infinity for x < 0 */
+RM_API rm_f16 rm_entr_f16(rm_f16 x);
+RM_API rm_bf16 rm_entr_bf16(rm_bf16 x);
+RM_API float rm_entr_f32(float x);
+RM_API double rm_entr_f64(double x);
+RM_API rm_status rm_ventr_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_ventr_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_ventr_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_ventr_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
 /* sine of x, x in radians */
 RM_API rm_f16 rm_sin_f16(rm_f16 x);
 RM_API rm_bf16 rm_sin_bf16(rm_bf16 x);
@@ -436,6 +446,16 @@ RM_API rm_status rm_vdigamma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x,
 RM_API rm_status rm_vdigamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vdigamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vdigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
+
+/* derivative of digamma at x, the second derivative of lgamma */
+RM_API rm_f16 rm_trigamma_f16(rm_f16 x);
+RM_API rm_bf16 rm_trigamma_bf16(rm_bf16 x);
+RM_API float rm_trigamma_f32(float x);
+RM_API double rm_trigamma_f64(double x);
+RM_API rm_status rm_vtrigamma_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtrigamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtrigamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vtrigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
 /* square root of x */
 RM_API rm_f16 rm_sqrt_f16(rm_f16 x);

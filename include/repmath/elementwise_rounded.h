@@ -153,6 +153,16 @@ RM_API rm_status rm_vxlog1py_rounded_f32(int64_t n, const float *x, ptrdiff_t st
 RM_API rm_status rm_vxlog1py_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
                                          double *out, ptrdiff_t stride_out, int rounding);
 
+/* -x*log(x), 0 for x = 0 and -infinity for x < 0 */
+RM_API rm_status rm_ventr_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_ventr_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, rm_bf16 *out, ptrdiff_t stride_out,
+                                       int rounding);
+RM_API rm_status rm_ventr_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                      int rounding);
+RM_API rm_status rm_ventr_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                      int rounding);
+
 /* sine of x, x in radians */
 RM_API rm_status rm_vsin_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                      int rounding);
@@ -422,6 +432,16 @@ RM_API rm_status rm_vdigamma_rounded_f32(int64_t n, const float *x, ptrdiff_t st
                                          int rounding);
 RM_API rm_status rm_vdigamma_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                          int rounding);
+
+/* derivative of digamma at x, the second derivative of lgamma */
+RM_API rm_status rm_vtrigamma_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vtrigamma_rounded_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x,
+                                           rm_bf16 *out, ptrdiff_t stride_out, int rounding);
+RM_API rm_status rm_vtrigamma_rounded_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out,
+                                          int rounding);
+RM_API rm_status rm_vtrigamma_rounded_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
+                                          int rounding);
 
 /* square root of x */
 RM_API rm_status rm_vsqrt_rounded_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,

@@ -8,8 +8,24 @@ from flint import arb, arb_series
 from .. import definitions
 from ..definitions import DEFINITIONS, constant
 from . import functions
-from .functions import INF, LARGEST, NAN, Function, Piece, below, bits, both, interval, number, one, series, tail, undefined
-from .periods import COTANGENT, FROM, LOG_OF_SINE, Reflected
+from .functions import (
+    INF,
+    LARGEST,
+    NAN,
+    TINY,
+    Function,
+    Piece,
+    below,
+    bits,
+    both,
+    interval,
+    number,
+    one,
+    series,
+    tail,
+    undefined,
+)
+from .periods import COSECANT, COTANGENT, FROM, LOG_OF_SINE, Reflected
 
 
 def log_gamma_series(x, derivatives: int):
@@ -47,11 +63,28 @@ def digamma(x):
     return reflected(x, lambda t: log_gamma_series(t, 1), of_angle)
 
 
-def of_poles(f: Callable, reflected: Reflected, at_infinity: float) -> tuple[Piece, ...]:
+def trigamma(x):
+    def of_angle(angle, other):
+        return (arb.pi() / angle.sin()) ** 2 - log_gamma_series(other, 2)
+
+    return reflected(x, lambda t: log_gamma_series(t, 2), of_angle)
+
+
+def entr(x):
+    return -x * x.log()
+
+
+def infinite(low: float) -> list[Piece]:
+    """Numbers below this one have infinite results: those of trigamma are above 2^129 there."""
+    return [interval(TINY, below(low), "result", bits(INF))] if low > TINY else []
+
+
+def of_poles(f: Callable, reflected: Reflected, at_infinity: float, low: float = TINY) -> tuple[Piece, ...]:
     """Negative numbers: at poles below 128 the series says nothing, and MPFR decides; from 2^23 on all numbers are poles."""
     return both(
         one(0.0, INF),
-        series(f, high=below(FROM)),
+        infinite(low),
+        series(f, low, below(FROM)),
         interval(FROM, below(2.0**23), "reflected", reflected),
         interval(2.0**23, LARGEST, "result", bits(reflected.pole)),
         one(INF, at_infinity),
@@ -157,5 +190,21 @@ def table() -> dict[str, Function]:
             0,
             both(one(0.0, -INF), series(digamma), one(INF, INF)),
             of_poles(digamma, Reflected(lambda x: log_gamma_series(1 - x, 1), COTANGENT, NAN), NAN),
+        ),
+        "trigamma": Function(
+            0,
+            both(one(0.0, INF), infinite(2.0**-65), series(trigamma, 2.0**-65), one(INF, 0.0)),
+            of_poles(trigamma, Reflected(lambda x: -log_gamma_series(1 - x, 2), COSECANT, INF), NAN, 2.0**-65),
+        ),
+        "entr": Function(
+            0,
+            both(
+                one(0.0, 0.0),
+                series(entr, high=below(1.0)),
+                one(1.0, -0.0),
+                series(entr, number(bits(1.0) + 1)),
+                one(INF, -INF),
+            ),
+            both(one(0.0, 0.0), interval(number(1), LARGEST, "result", bits(-INF)), one(INF, -INF)),
         ),
     }

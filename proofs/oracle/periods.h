@@ -15,10 +15,11 @@ enum { RM_HALF_TURNS = RM_IDENTITY + 1, RM_REFLECTED };
 enum { RM_FRACTION = 16 };
 #define RM_NOT_KNOWN 0xffffffffu /* bits of no result */
 
-/* A function of fractions times 2^scale, within `error`. */
+/* A function of fractions times 2^scale, within `error`; of those nearer to a whole number than `near` places times
+ * 2^near_scale, at most 2^scale. */
 struct rm_fractions {
   int64_t v[1 << RM_FRACTION], error;
-  int32_t scale;
+  int32_t scale, near, near_scale;
 };
 
 /* Values with their bounds in out->error, or the bits of the result in known[]. */
@@ -36,14 +37,15 @@ static inline void rm_periodic(const struct rm_block *b, const struct rm_turns *
   }
   /* Both in the smaller of the scales; each shift rounds down by less than a unit. |V| < 2^62: periods.py checks it. */
   const struct rm_fractions *t = fractions + b->turns;
-  const int places = 150 - (int)(b->first >> 23 & 0xff), down = b->scale > t->scale ? b->scale - t->scale : 0,
-            table_down = t->scale > b->scale ? t->scale - b->scale : 0;
-  const int64_t error = (b->below >> down) + (t->error >> table_down) + 4;
+  const int places = 150 - (int)(b->first >> 23 & 0xff);
   for (int i = 0; i < n; i++) {
     const uint32_t fraction = (m0 + (uint32_t)i) & ((UINT32_C(1) << places) - 1);
+    const int32_t at = (int32_t)(fraction << (RM_FRACTION - places));
+    const int scale = at < t->near || (1 << RM_FRACTION) - at < t->near ? t->near_scale : t->scale;
+    const int down = b->scale > scale ? b->scale - scale : 0, table_down = scale > b->scale ? scale - b->scale : 0;
     known[i] = fraction ? RM_NOT_KNOWN : (uint32_t)b->c[RM_DEGREE];
-    out->v[i] = (rm_polynomial(b, from + (uint32_t)i) >> down) + (t->v[fraction << (RM_FRACTION - places)] >> table_down);
-    out->scale[i] = b->scale - down, out->error[i] = error;
+    out->v[i] = (rm_polynomial(b, from + (uint32_t)i) >> down) + (t->v[at] >> table_down);
+    out->scale[i] = b->scale - down, out->error[i] = (b->below >> down) + (t->error >> table_down) + 4;
   }
 }
 

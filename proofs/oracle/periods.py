@@ -23,7 +23,17 @@ QUARTERS = {"sin": (0.0, 1.0, 0.0, -1.0), "cos": (1.0, 0.0, -1.0, 0.0), "tan": (
 
 
 class Fractions(ctypes.Structure):
-    _fields_ = [("v", ctypes.c_int64 * (1 << FRACTION)), ("error", ctypes.c_int64), ("scale", ctypes.c_int32)]
+    _fields_ = [
+        ("v", ctypes.c_int64 * (1 << FRACTION)),
+        ("error", ctypes.c_int64),
+        ("scale", ctypes.c_int32),
+        ("near", ctypes.c_int32),
+        ("near_scale", ctypes.c_int32),
+    ]
+
+    def scale_of(self, j: int) -> int:
+        """That of an entry: those beside whole numbers have one of their own."""
+        return self.near_scale if min(j, (1 << FRACTION) - j) < self.near else self.scale
 
 
 @dataclass(frozen=True)
@@ -43,18 +53,23 @@ def cotangent(f: arb) -> arb:
     return arb.pi() * (arb.pi() * f).cot()
 
 
-TABLES = ((log_of_sine, 1, 56), (cotangent, -1, 44))  # the function, its sign at 1 - f, the scale: values are below 2^61
-LOG_OF_SINE, COTANGENT = range(2)
+def cosecant(f: arb) -> arb:
+    return (arb.pi() / (arb.pi() * f).sin()) ** 2
+
+
+# The function, its sign at 1 - f, the scale; below how many places there is another one, and which: values are below 2^61.
+TABLES = ((log_of_sine, 1, 56, 0, 56), (cotangent, -1, 44, 0, 44), (cosecant, 1, 40, 64, 28))
+LOG_OF_SINE, COTANGENT, COSECANT = range(3)
 
 
 @functools.cache
 def fractions() -> ctypes.Array:
     ctx.prec = blocks.PRECISION
     tables, whole = (Fractions * len(TABLES))(), 1 << FRACTION
-    for table, (f, sign, scale) in zip(tables, TABLES, strict=True):
-        table.error, table.scale = 1, scale
+    for table, (f, sign, scale, near, near_scale) in zip(tables, TABLES, strict=True):
+        table.error, table.scale, table.near, table.near_scale = 1, scale, near, near_scale
         for j in range(1, whole // 2 + 1):
-            value = f(arb(fmpq(j, whole))) * blocks.power(scale)
+            value = f(arb(fmpq(j, whole))) * blocks.power(table.scale_of(j))
             table.v[j] = blocks.nearest(value)
             assert abs(value - table.v[j]) < 1 and abs(table.v[j]) < 1 << 61
             if j < whole // 2:
@@ -75,13 +90,14 @@ def half_turns(first: int, count: int, twin: int, shape: str) -> Block:
 
 def reflected(what: Reflected, first: int, count: int) -> Iterator[Block]:
     assert number(first) >= FROM and number(first + count - 1) < 2.0**23
-    scale = TABLES[what.table][2]
+    table, half = fractions()[what.table], (1 << FRACTION) // 2
     for block in blocks.runs(what.smooth, first, count, SIGN, 0, blocks.FINE):
         assert block.degree < blocks.DEGREE and block.below == block.above
-        common = min(block.scale, scale)
         polynomial = sum(map(abs, block.c[: block.degree + 1])) + block.below
-        entry = max(abs(fractions()[what.table].v[j]) for j in (1, (1 << FRACTION) // 2))  # it falls between
-        assert (polynomial >> block.scale - common) + (entry >> scale - common) < (1 << 62) - 8
+        for j in {1, max(table.near, 1), half}:  # they fall between
+            common = min(block.scale, table.scale_of(j))
+            entry = abs(table.v[j])
+            assert (polynomial >> block.scale - common) + (entry >> table.scale_of(j) - common) < (1 << 62) - 8
         block.kind, block.turns = REFLECTED, what.table
         block.c[blocks.DEGREE] = bits(what.pole)
         yield block

@@ -315,6 +315,8 @@ log10p1: Final[_Function]
 xlogy: Final[_Function]
 # x*log(1 + y), and 0 for x = 0 unless y is NaN
 xlog1py: Final[_Function]
+# -x*log(x), 0 for x = 0 and -infinity for x < 0
+entr: Final[_Function]
 # sine of x, x in radians
 sin: Final[_Function]
 # cosine of x, x in radians
@@ -369,6 +371,8 @@ ndtri: Final[_Function]
 lgamma: Final[_Function]
 # derivative of lgamma at x, the gamma function's logarithmic derivative
 digamma: Final[_Function]
+# derivative of digamma at x, the second derivative of lgamma
+trigamma: Final[_Function]
 # square root of x
 sqrt: Final[_Function]
 # reciprocal square root of x, 1/sqrt(x)

@@ -1,14 +1,23 @@
-"""The later tiers of lgamma and digamma, each alone, against mpmath: within the errors that they state, which are not absurdly large either."""
+"""The later tiers of lgamma, digamma and trigamma, each alone, against mpmath: within the errors that they state, which are not absurdly large either."""
 
 import ctypes
 
+import definitions
+import gmpy2
 import mpmath
 import numpy as np
 import pytest
 from accurate_phase import compiled  # noqa: F401 (fixture)
 
-LGAMMA, DIGAMMA = 0, 1
-VALUES = {LGAMMA: lambda x: mpmath.log(abs(mpmath.gamma(x))), DIGAMMA: mpmath.digamma}
+LGAMMA, DIGAMMA, TRIGAMMA = 0, 1, 2
+VALUES = {LGAMMA: lambda x: mpmath.log(abs(mpmath.gamma(x))), DIGAMMA: mpmath.digamma, TRIGAMMA: lambda x: by_mpfr(float(x))}
+
+
+def by_mpfr(x: float) -> mpmath.mpf:
+    """trigamma x: mpmath's takes long far left of 0."""
+    with definitions.wide(mpmath.mp.prec):
+        man, exp = definitions.trigamma(gmpy2.mpfr(x, 53)).as_mantissa_exp()
+        return mpmath.ldexp(int(man), int(exp))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +44,7 @@ def number(limbs, n: int) -> mpmath.mpf:
     return mpmath.ldexp(sum(limbs[i] << (64 * i) for i in range(n + 1)), -64 * n)
 
 
-@pytest.mark.parametrize("function", [LGAMMA, DIGAMMA])
+@pytest.mark.parametrize("function", VALUES)
 def test_double_double_is_within_its_bound(driver, function):
     out, worst, widest = (ctypes.c_double * 3)(), 0.0, 0.0
     with mpmath.workprec(400):
@@ -50,7 +59,7 @@ def test_double_double_is_within_its_bound(driver, function):
 
 
 @pytest.mark.parametrize("limbs", [1, 2, 4, 8])
-@pytest.mark.parametrize("function", [LGAMMA, DIGAMMA])
+@pytest.mark.parametrize("function", VALUES)
 def test_stated_errors_of_the_multiprecision_path(driver, function, limbs):
     plus, minus, err = (ctypes.c_uint64 * 17)(), (ctypes.c_uint64 * 17)(), ctypes.c_uint64()
     worst = 0
@@ -58,11 +67,24 @@ def test_stated_errors_of_the_multiprecision_path(driver, function, limbs):
         for x in arguments(2, least=-0.49):
             e = driver.rm_test_gamma_mp(function, ctypes.c_double(x), limbs, plus, minus, ctypes.byref(err))
             value = VALUES[function](mpmath.mpf(x))
-            if function == DIGAMMA and abs(x) < 0.5:
-                value += 1 / mpmath.mpf(x)
+            if function != LGAMMA and abs(x) < 0.5:
+                value += 1 / mpmath.mpf(x) if function == DIGAMMA else -1 / mpmath.mpf(x) ** 2
             off = abs(mpmath.ldexp(number(plus, limbs) - number(minus, limbs), e) - value)
             worst = max(worst, mpmath.ldexp(off, 64 * limbs - e) / err.value)
     assert 2.0**-12 < worst < 1
+
+
+def test_trigamma_in_binary64_is_within_its_bound(driver):
+    """Of numbers of f32, which the sum of a and 1 is exact for; and by how much the bound is too large."""
+    driver.rm_test_trigamma.restype, worst = ctypes.c_double, 0.0
+    with mpmath.workprec(400):
+        for x in np.array(
+            arguments(5, least=-(2.0**20)) * 3 + [8.5, np.nextafter(np.float32(8.5), 9), -0.5, 1e-30, 1e30], np.float32
+        ):
+            if x > -0.5 or x != np.round(x):
+                value = by_mpfr(float(x))
+                worst = max(worst, abs(driver.rm_test_trigamma(ctypes.c_double(x)) - value) / value * 2**45)
+    assert 2.0**-12 < worst < 0.5
 
 
 @pytest.mark.parametrize("limbs", [1, 2, 4, 8])

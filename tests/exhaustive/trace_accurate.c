@@ -10,7 +10,7 @@ uint64_t trace_count;
 float trace_inputs[TRACE_CAPACITY];
 
 /* Arguments outside the domain of the fast kernel come here by design: only the others are noted. */
-uint64_t RM_CAT(rm_accurate_, RM_TEST_FUNCTION)(const double *x, int format, int rule, uint32_t *flags) {
+uint64_t RM_CAT(rm_accurate_, RM_TEST_FUNCTION)(const double *x, int format, rm_mode rule, uint32_t *flags) {
   if (format == RM_F32 && !RM_CAT(rm_, RM_CAT(RM_TEST_FUNCTION, _special))(x[0], RM_F32)) {
     if (trace_count < TRACE_CAPACITY) trace_inputs[trace_count] = (float)x[0];
     trace_count++;

@@ -107,7 +107,9 @@ MP = {
     "ndtri": lambda x: mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1),
     "xlogy": lambda x, y: x * mpmath.log(y),
     "xlog1py": lambda x, y: x * mpmath.log(1 + y),
+    "entr": lambda x: -x * mpmath.log(x),
     "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
+    "trigamma": lambda x: mpmath.psi(1, x),
     "exp2m1": lambda x: 2**x - 1,
     "exp10m1": lambda x: 10**x - 1,
     "log2p1": lambda x: mpmath.log(1 + x) / mpmath.log(2),
@@ -134,7 +136,7 @@ MP = {
     "fma": lambda x, y, z: x * y + z,
 }
 INSIDE = {"asin", "acos", "asinpi", "acospi", "atanh", "erfinv"}
-POSITIVE = {"log", "log2", "log10", "log1p", "log2p1", "log10p1", "sqrt", "rsqrt", "cbrt", "pow"}
+POSITIVE = {"log", "log2", "log10", "log1p", "log2p1", "log10p1", "sqrt", "rsqrt", "cbrt", "pow", "entr"}
 
 
 def points(name):
@@ -151,7 +153,7 @@ def definition(name):
     return MP.get(name) or getattr(mpmath, name)
 
 
-DERIVATIVES = {"digamma": 0, "lgamma": 1}  # how many of these functions there are; of all others any number
+DERIVATIVES = {"trigamma": 0, "digamma": 1}  # how many of these functions there are; of all others any number
 SMOOTH = [name for name in NAMES if not name.endswith("_backward")]
 SECOND_POINTS = [1.3, 0.4, 2.2, 0.9]  # of the second argument
 LAST = 0.25  # and of the third
@@ -184,10 +186,10 @@ def test_derivatives(order):
 
 
 def test_a_derivative_that_there_is_not_raises():
-    with pytest.raises(NotImplementedError, match="digamma has no derivative"):
-        jax.grad(rj.digamma)(1.5)
-    with pytest.raises(NotImplementedError, match="digamma has no derivative"):
-        jax.grad(jax.grad(rj.lgamma))(1.5)
+    with pytest.raises(NotImplementedError, match="trigamma has no derivative"):
+        jax.grad(rj.trigamma)(1.5)
+    with pytest.raises(NotImplementedError, match="trigamma has no derivative"):
+        jax.grad(jax.grad(rj.digamma))(1.5)
 
 
 def test_derivatives_by_later_arguments_and_in_reverse():

@@ -79,7 +79,7 @@ def value_at(block, i: int) -> tuple[Fraction, Fraction]:
     return (v - block.below) * unit, (v + block.above) * unit
 
 
-POLES = ("lgamma", "digamma")  # at negative whole numbers, which the polynomials do not leave out
+POLES = ("lgamma", "digamma", "trigamma")  # at negative whole numbers, which the polynomials do not leave out
 
 
 @pytest.mark.parametrize("name", mpfr.UNARY)
@@ -147,7 +147,7 @@ def test_periods_contain_the_values(library, name, low):
 
 
 @pytest.mark.parametrize("low", [128.0, 129.5, 3000.0, 2.0**16 + 0.5, 2.0**21 + 2.0**17, 2.0**23 - 1024])
-@pytest.mark.parametrize("name", ["lgamma", "digamma"])
+@pytest.mark.parametrize("name", ["lgamma", "digamma", "trigamma"])
 def test_reflected_values(library, name, low):
     given = check.array(periods.of_segment(FUNCTIONS[name], bits(low) + SIGN >> 16))
     assert {block.kind for block in given} == {periods.REFLECTED}
@@ -169,7 +169,7 @@ def said(block, i: int) -> tuple[Fraction, Fraction] | int:
     return ((v - error) * unit, (v + error) * unit) if known == 0xFFFFFFFF else known
 
 
-@pytest.mark.parametrize("name", ["sinpi", "cospi", "tanpi", "lgamma", "digamma"])
+@pytest.mark.parametrize("name", ["sinpi", "cospi", "tanpi", "lgamma", "digamma", "trigamma"])
 def test_enclosures_in_periods_contain_the_values(name):
     """By MPFR, of random numbers and of those beside zeros and poles; a result is known at these alone."""
     rng, sign = random.Random(name), 0 if FUNCTIONS[name].twin else SIGN
@@ -201,14 +201,28 @@ def test_fractions_are_those_of_the_functions():
     """By MPFR, at random ones and at both ends."""
     rng = random.Random(2)
     with gmpy2.context(precision=200):
-        for table, f in zip(periods.fractions(), (log_of_sine, cotangent), strict=True):
-            for j in (1, 2, 1 << 15, (1 << 16) - 1, *(rng.randrange(1, 1 << 16) for _ in range(50))):
-                value = f(gmpy2.mpfr(j) / (1 << 16)) * gmpy2.mpfr(2) ** table.scale
+        for table, f in zip(periods.fractions(), (log_of_sine, cotangent, cosecant), strict=True):
+            for j in (
+                1,
+                2,
+                63,
+                64,
+                1 << 15,
+                (1 << 16) - 64,
+                (1 << 16) - 63,
+                (1 << 16) - 1,
+                *(rng.randrange(1, 1 << 16) for _ in range(50)),
+            ):
+                value = f(gmpy2.mpfr(j) / (1 << 16)) * gmpy2.mpfr(2) ** table.scale_of(j)
                 assert abs(table.v[j] - value) < table.error, j
 
 
 def log_of_sine(f):
     return gmpy2.log(gmpy2.const_pi() / gmpy2.sin(gmpy2.const_pi() * f))
+
+
+def cosecant(f):
+    return (gmpy2.const_pi() / gmpy2.sin(gmpy2.const_pi() * f)) ** 2
 
 
 def cotangent(f):

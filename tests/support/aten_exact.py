@@ -170,7 +170,7 @@ def function_of(name, *arguments, called=None):
 
 for _name in (
     "acos acosh asin asinh atan atanh cos cosh erf erfc erfinv exp exp2 expm1 log log10 log1p log2 ndtri rsqrt sigmoid silu sin sinh sqrt tan "
-    "tanh lgamma digamma erfcx log_ndtr"
+    "tanh lgamma digamma erfcx log_ndtr entr"
 ).split():
     function_of(_name, "self")
 function_of("hypot", "self", "other")
@@ -178,13 +178,6 @@ function_of("atan2", "self", "other")
 function_of("logaddexp", "self", "other")
 function_of("xlogy", "self", "other")
 function_of("xlog1py", "self", "other")
-
-
-@define("entr")
-def entr(call):
-    out = call.outs[0]
-    rows = zip(at := call.places(out), call.column("self", out.shape, at), strict=True)
-    return [{i: by_mpfr("xlogy", -float(v), float(v), dtype=out.dtype) if 0 < v < math.inf else None for i, v in rows}]
 
 
 function_of("silu_backward", "grad_output", "self")

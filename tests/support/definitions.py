@@ -240,6 +240,65 @@ def factor_times_log(pole, log):
     return f
 
 
+def entr(x):
+    """-x log(x)."""
+    if x == 0:
+        exact(ZERO)
+    if x < 0 or gmpy2.is_infinite(x):
+        exact(-INF)
+    if x == 1:
+        exact(-ZERO)
+    return -x * gmpy2.log(x)
+
+
+# --- The second derivative of lgamma ---
+
+
+@functools.cache
+def bernoulli(j: int):
+    """B_2j, by the recurrence that binomial coefficients give."""
+    n = 2 * j
+    before = sum((gmpy2.bincoef(n + 1, 2 * i) * bernoulli(i) for i in range(1, j)), gmpy2.mpq(1) - gmpy2.mpq(n + 1, 2))
+    return -before / (n + 1)
+
+
+@functools.cache
+def bernoulli_at(j: int, precision: int):
+    with gmpy2.context(wide(), precision=precision):
+        return mpfr(bernoulli(j))
+
+
+def trigamma(x):
+    """The sum of (x + k)**-2, by Euler's and Maclaurin's formula from some k on; of negative numbers by reflection."""
+    if x == 0:
+        exact(INF, DIVBYZERO)
+    if gmpy2.is_infinite(x):
+        exact(ZERO) if x > 0 else exact(NAN, INVALID)
+    whole = gmpy2.rint(x)
+    if x < 0 and x == whole:
+        exact(INF, DIVBYZERO)
+    power = abs(gmpy2.frexp(x)[1]) == 0.5
+    if power and (abs(x) < 2**-65 or x > 2**130):
+        near(1 / x if x > 1 else 1 / (x * x), True)  # powers of two
+    if x < -0.5:
+        sine = gmpy2.sin(gmpy2.const_pi() * (x - whole))
+        return (gmpy2.const_pi() / sine) ** 2 - trigamma(1 - x)
+    precision, total, a = gmpy2.get_context().precision, mpfr(0), x
+    while a < precision // 6:
+        total += 1 / (a * a)
+        a += 1
+    v = 1 / a
+    square = v * v
+    term, series, j = v, v + square / 2, 0
+    least = mpfr(2) ** -precision * v
+    while abs(term) > least:
+        j += 1
+        v *= square
+        term = v * bernoulli_at(j, precision)
+        series += term
+    return total + series
+
+
 # --- Trigonometric functions of half-turns ---
 
 
@@ -657,6 +716,9 @@ DEFINITIONS: dict[str, Callable] = {
     # Products with a logarithm.
     "xlogy": factor_times_log(0, gmpy2.log),
     "xlog1py": factor_times_log(-1, gmpy2.log1p),
+    "entr": entr,
+    # The second derivative of lgamma.
+    "trigamma": trigamma,
     # Trigonometric functions of half-turns.
     "sinpi": of_half_turns(exact_sinpi, sinpi_part),
     "cospi": of_half_turns(exact_cospi, cospi_part),

@@ -14,7 +14,7 @@ WITH_TANGENT = [n for n, (_, _, has) in CASES.items() if "tangent" in has]
 WITH_SECOND = [n for n, (_, _, has) in CASES.items() if "second" in has]
 WITHOUT_TANGENT = sorted(CASES.keys() - set(WITH_TANGENT))
 WITHOUT_SECOND = sorted(CASES.keys() - set(WITH_SECOND))
-DERIVATIVES = {"digamma": 0, "lgamma": 1}  # how many of these elementwise functions there are; of all others any number
+DERIVATIVES = {"trigamma": 0, "digamma": 1}  # how many of these elementwise functions there are; of all others any number
 ALL_CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
 

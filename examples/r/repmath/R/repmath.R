@@ -18,10 +18,10 @@ two <- function(name) {
 }
 
 for (name in c(
-  "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atanh", "atanpi", "cbrt", "cos", "cosh", "cospi", "digamma",
+  "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atanh", "atanpi", "cbrt", "cos", "cosh", "cospi", "digamma", "entr",
   "erf", "erfc", "erfcx", "erfinv", "exp", "exp10", "exp10m1", "exp2", "exp2m1", "expm1", "gelu", "gelu_tanh", "lgamma", "log",
   "log10", "log10p1", "log1p", "log2", "log2p1", "log_ndtr", "log_sigmoid", "ndtr", "ndtri", "rsqrt", "sigmoid", "silu", "sin",
-  "sinh", "sinpi", "softplus", "sqrt", "tan", "tanh", "tanpi"
+  "sinh", "sinpi", "softplus", "sqrt", "tan", "tanh", "tanpi", "trigamma"
 )) assign(name, one(name))
 for (name in c(
   "add", "atan2", "divide", "hypot", "logaddexp", "multiply", "pow", "subtract", "xlog1py", "xlogy"

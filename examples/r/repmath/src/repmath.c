@@ -31,9 +31,9 @@ static SEXP map_two(two_fn *function, SEXP x, SEXP y) {
 /* clang-format off */
 #define ONE(X) \
   X(acos) X(acosh) X(acospi) X(asin) X(asinh) X(asinpi) X(atan) X(atanh) X(atanpi) X(cbrt) X(cos) X(cosh) X(cospi) \
-  X(digamma) X(erf) X(erfc) X(erfcx) X(erfinv) X(exp) X(exp10) X(exp10m1) X(exp2) X(exp2m1) X(expm1) X(gelu) \
+  X(digamma) X(entr) X(erf) X(erfc) X(erfcx) X(erfinv) X(exp) X(exp10) X(exp10m1) X(exp2) X(exp2m1) X(expm1) X(gelu) \
   X(gelu_tanh) X(lgamma) X(log) X(log10) X(log10p1) X(log1p) X(log2) X(log2p1) X(log_ndtr) X(log_sigmoid) X(ndtr) \
-  X(ndtri) X(rsqrt) X(sigmoid) X(silu) X(sin) X(sinh) X(sinpi) X(softplus) X(sqrt) X(tan) X(tanh) X(tanpi)
+  X(ndtri) X(rsqrt) X(sigmoid) X(silu) X(sin) X(sinh) X(sinpi) X(softplus) X(sqrt) X(tan) X(tanh) X(tanpi) X(trigamma)
 /* clang-format on */
 #define TWO(X) X(add) X(atan2) X(divide) X(hypot) X(logaddexp) X(multiply) X(pow) X(subtract) X(xlog1py) X(xlogy)
 #define DEFINE_ONE(f) \

@@ -58,17 +58,6 @@ for _name in ("hypot", "logaddexp", "atan2", "xlogy", "xlog1py", "tanh_backward_
         _binary(_name)
 
 
-def entr(x: torch.Tensor, *, out: _Out = None) -> torch.Tensor:
-    """-x log(x); 0 at 0, -infinity below."""
-    negated = x.neg() if x.dtype.is_floating_point else x.to(torch.int64).neg()
-    made = apply("xlogy", negated, x, dtype=_float_format(x))
-    made = torch.where(x < 0, made.new_full((), -torch.inf), made)
-    return made if out is None else write(out, made)
-
-
-KERNELS["entr"] = entr
-
-
 def _number(y: Any, dtype: torch.dtype) -> Any:
     """A tensor without axes whose number the format does not hold counts as that number."""
     single = isinstance(y, torch.Tensor) and y.ndim == 0 and y.dtype in FORMATS and dtype in FORMATS

@@ -144,6 +144,8 @@ def polygamma(n: int, x: torch.Tensor) -> torch.Tensor:
         raise ValueError("n must not be below 0")
     if n == 0:
         return apply("digamma", x, dtype=dtype)
+    if n == 1:
+        return apply("trigamma", x, dtype=dtype)
     if n > ORDERS:
         raise Uncovered(f"n={n}, above {ORDERS}")
     target = FORMATS[dtype]

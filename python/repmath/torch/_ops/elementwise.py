@@ -85,6 +85,7 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
             lambda g, x, y: torch.where((x == 0) & (y <= -1), c(0.0, x), f["xlog1py"](g, y)),
             lambda g, x, y: div(mul(g, x), add(y, c(1.0, y))),
         ),
+        "entr": (lambda g, x: mul(g, sub(c(-1.0, x), f["log"](x))),),
         "sin": (lambda g, x: mul(g, f["cos"](x)),),
         "cos": (lambda g, x: mul(torch.neg(g), f["sin"](x)),),
         "tan": (lambda g, out: mul(g, fma(out, out, c(1.0, out))),),
@@ -108,7 +109,8 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
         "ndtr": (lambda g, x: mul(times(g, 1 / math.sqrt(2 * pi)), f["exp"](mul(times(x, -0.5), x))),),
         "log_ndtr": (lambda g, x: div(times(g, math.sqrt(2 / pi)), f["erfcx"](times(x, -math.sqrt(0.5)))),),
         "ndtri": (lambda g, out: mul(times(g, math.sqrt(2 * pi)), f["exp"](mul(times(out, 0.5), out))),),
-        "lgamma": (lambda g, x: mul(g, f["digamma"](x)),),  # that of digamma is no function of the library
+        "lgamma": (lambda g, x: mul(g, f["digamma"](x)),),
+        "digamma": (lambda g, x: mul(g, f["trigamma"](x)),),  # that of trigamma is no function of the library
         "sqrt": (lambda g, out: div(g, add(out, out)),),
         "rsqrt": (lambda g, x, out: div(mul(g, out), times(x, -2.0)),),
         "cbrt": (lambda g, out: div(div(g, times(out, 3.0)), out),),
