@@ -98,12 +98,13 @@ class SGD(torch.optim.SGD):
                 buffer = self.state[p]["momentum_buffer"] = torch.empty_like(p)
             step = int(self.state[p].get("step", 0)) + 1
             words = _words(self, group, step, number)
+            numbers: dict[str, Any] = {name: float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay")}
             _optimizers.sgd_step(
                 as_array(p),
                 as_array(g),
                 None if buffer is None else as_array(buffer),
                 first=first,
-                **{name: float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay")},
+                **numbers,
                 nesterov=group["nesterov"],
                 maximize=group["maximize"],
                 **words,
