@@ -102,27 +102,41 @@ _SHIFT = 16  # terms before the formula, whose first terms then do
 
 
 def _fast(x: Array, n: int, dtype: Any) -> tuple[Array, Array]:
-    """In a format below binary64, and where that is sure: of x above 0 and small orders.
+    """In a format below binary64, and where that is sure: of x above -16 and small orders."""
+    made, sure = _from(x, n, dtype, _SHIFT)
+    below = np.flatnonzero((x < 0) & (x > -_SHIFT))
+    if below.size:
+        made[below], sure[below] = _from(x[below], n, dtype, 2 * _SHIFT)
+    return made, sure
+
+
+def _from(x: Array, n: int, dtype: Any, shift: int) -> tuple[Array, Array]:
+    """The same by so many terms before the formula, of x + shift not below 16.
 
     Of a term x + k is rounded, its power n times and the quotient once, which is less than (2 n + 3) 2**-53 of it; of the formula's three parts less
-    than (2 n + 12) 2**-53. All but the last part is positive, and this is below 2**-5 of the first: 17 sums and the factor of the result, n at most 7, are
-    less than 60 2**-53 in all. Of the formula 8 terms are taken: what is left is below 2**-49 of the result, as a is at least 16.
+    than (2 n + 12) 2**-53. All but the last part is positive where x is, and this is below 2**-5 of the first; below 0 the terms have the signs of their
+    powers, their sizes are added, and the formula is below 2**-5 of the largest, since |x + k| is at most 1/2 for one. Up to 33 sums and the factor of the
+    result, n at most 7, are less than 60 2**-53 of the sizes in all. Of the formula 8 terms are taken: what is left is below 2**-49 of the sizes, as a is
+    at least 16. The sizes are within 2**-47 of their sum.
     """
     s = n + 1
     with np.errstate(all="ignore"):
-        total = np.zeros_like(x)
-        for k in range(_SHIFT):
-            total = total + 1.0 / _whole_power(x + k, s)
-        a = x + _SHIFT
+        total, size = np.zeros_like(x), np.zeros_like(x)
+        for k in range(shift):
+            term = 1.0 / _whole_power(x + k, s)
+            total, size = total + term, size + np.abs(term)
+        a = x + shift
         inner = 1.0 / a
         square = inner * inner
         series = np.zeros_like(x)
         for j in range(8, 0, -1):
             series = series * square + float(_bernoulli(j) * math.prod(range(s, s + 2 * j - 1)))
         tail = (a / (s - 1) + 0.5 + series * inner) / _whole_power(a, s)
-        value = (total + tail) * float(math.factorial(n) * (1 if n % 2 else -1))
-        low, high = (convert_array(value * (1 + t * 2.0**-44), dtype) for t in (-1, 1))
-        known = (x > 0) & (x < 1e30) & (np.abs(value) > 1e-200) & np.isfinite(value)
+        factor = float(math.factorial(n))
+        value, margin = (total + tail) * (factor if n % 2 else -factor), (size + tail) * factor * 2.0**-44
+        low, high = (convert_array(value + t * margin, dtype) for t in (-1, 1))
+        known = (a >= _SHIFT) & (x < 1e30) & (np.abs(value) > 1e-200) & np.isfinite(margin)
+        known &= np.abs(value) > margin * 16
     return low, known & (low == high)
 
 
