@@ -28,6 +28,22 @@ RM_HOST_EXTERN void rm_im2col_row(const rm_im2col *p, const char *base, int64_t 
 /* Whether elements of the row may be padding. */
 RM_HOST_EXTERN int rm_im2col_is_padded(const rm_im2col *p, int64_t row);
 
+/* Whether any row may have padding. */
+RM_FN int rm_im2col_may_pad(const rm_im2col *p) {
+  for (int c = 0; c < RM_COORDINATES; c++) {
+    int64_t low = p->start[c], high = low;
+    for (int d = 0; d < 2 * RM_DIMS; d++) {
+      const rm_axis *axis = d < RM_DIMS ? &p->rows : &p->k;
+      const int at = d % RM_DIMS;
+      const int64_t extent = axis->dim[at] == c ? (axis->count[at] - 1) * axis->step[at] : 0;
+      if (extent < 0) low += extent;
+      else high += extent;
+    }
+    if (low < 0 || high >= p->size[c]) return 1;
+  }
+  return 0;
+}
+
 /* Copies the elements of `rows` x `depth` from (row, k) on, +0 for padding: k after k, each `rows` elements, when
  * rows_adjacent, else row after row. size: bytes of an element. */
 RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row,

@@ -11,7 +11,7 @@
 #include "kernels.h"
 #include "layout_b64.h"
 #include "micro_b64.h"
-#include "resolve_b64.h"
+#include "vectors_b64.h"
 #include "panel_queue.h"
 #include "gemv_b64.h"
 
@@ -136,15 +136,19 @@ static int64_t rm_resolve_flagged_b64(const rm_layout_b64 *w, rm_resolver *r, in
   int64_t left = 0;
   rm_deferred_elements deferred;
   deferred.count = 0;
+  const rm_epilogue_b64 e = {p, block, w->output, w->row_bound, w->col_norm, rm_bound_b64(p->k)};
   for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR) {
     int nv = rm_vectors(block->cols - j0, RM_NR);
     for (int64_t i0 = 0; i0 < block->rows; i0 += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
       int rows = rm_min_int(block->rows - i0, RM_MR);
       if (!rm_any_flagged(flagged, rows * nv)) continue;
       for (int q = 0; q < rows * nv; q++) {
+        if (!flagged[q]) continue;
+        const int64_t i = i0 + q / nv, j1 = j0 + (q % nv) * RM_LANES;
+        flagged[q] = (uint8_t)(flagged[q] & ~rm_decide_vector_b64(r, &e, i, j1, flagged[q], tile + q * RM_LANES));
         for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
           int lane = __builtin_ctz(lanes);
-          int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
+          int64_t j = j1 + lane;
           const char *at = rm_bias_at(p, block->row + i, block->col + j);
           double bias = p->bias.base ? rm_read_element(at, p->fmt) : 0.0, c = tile[q * RM_LANES + lane] + bias;
           double err = w->row_bound[i] * w->col_norm[j] + rm_bound_b64(p->k) * __builtin_fabs(bias);
@@ -170,7 +174,9 @@ static uint32_t rm_resolve_block_b64(const rm_layout_b64 *w, const rm_matmul_pro
                                      int64_t undecided, void *work, rm_tiers *tiers) {
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
   __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
-  rm_resolver r = {p, block, w->rows, w->cols, undecided >= block->rows + block->cols, tiers, 0};
+  const int padding = (p->a.im2col && rm_im2col_may_pad(p->a.im2col)) || (p->b.im2col && rm_im2col_may_pad(p->b.im2col));
+  const int many = undecided >= (block->rows + block->cols) / (p->b.im2col ? RM_MANY : 1);
+  rm_resolver r = {p, block, w->rows, w->cols, many, padding, 0, tiers, 0};
   if (r.many && !p->alpha_beta) {
     undecided = rm_resolve_flagged_b64(w, &r, 1);
     if (rm_may_fall_back(p, block->rows, block->cols) && undecided > block->rows * block->cols / RM_FALLBACK_RATIO) {

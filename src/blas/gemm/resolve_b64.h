@@ -90,11 +90,16 @@ RM_FN int rm_decide_sum_b64(rm_pair s, double err, int fmt, uint64_t *bits) {
   return rm_decide_b64(s.hi + s.lo, err, fmt, bits);
 }
 
+/* Scanning all columns of an im2col view takes about as long as the products of one element for so many of them. */
+enum { RM_MANY = 8 };
+
 typedef struct {
   const rm_matmul_problem *p;
   const rm_block *block;
   rm_vector_facts *rows, *cols; /* of the block, zeroed */
   int many; /* so many elements are undecided that scanning every row and column of the block pays */
+  int padding; /* elements of an operand may be padding */
+  int quiet; /* 1: no column has a signalling NaN; -1: one has; 0: nobody has asked */
   rm_tiers *tiers;
   uint32_t flags;
 } rm_resolver;

@@ -1,0 +1,205 @@
+/* Decides vectors of elements that the fast phase of the binary64 engine leaves, where no product need be read again: those
+ * that are not finite, and, by the certificate of resolve_b64.h, those whose sums are exact. Masked, constant, one-hot and
+ * quantised operands leave most of a block to it. */
+#pragma once
+
+#include "epilogue_b64.h"
+#include "resolve_b64.h"
+
+/* Columns whose facts are gathered together, and k that are staged at a time. */
+enum { RM_FACTS_COLUMNS = 32, RM_FACTS_K = 32 };
+
+/* Adds one k of n columns, neighbours in memory of binary32 or bf16, to their facts: whether each is not finite as in
+ * rm_superacc_classes, and the exponent of its lowest bit as in rm_granule64, without branches. */
+RM_FN void rm_add_facts(const char *at, int n, int32_t *granule, uint32_t *classes, const int fmt) {
+  for (int l = 0; l < n; l++) {
+    const uint32_t b = (uint32_t)rm_read_bits(at + l * rm_size_of(fmt), fmt) << (fmt == RM_F32 ? 0 : 16);
+    const uint32_t size = b & 0x7fffffffu, quiet = b & 0x400000u, e = size >> 23;
+    const uint32_t m = (size & 0x7fffffu) | (e ? 0x800000u : 0), low = m & (0u - m);
+    union {
+      float f;
+      int32_t bits;
+    } power = {(float)(int32_t)low}; /* a power of two, or 0 */
+    const int32_t g = (int32_t)(e ? e : 1) - 150 + (power.bits >> 23) - 127;
+    classes[l] |= size > 0x7f800000u    ? quiet ? RM_ACC_QNAN : RM_ACC_SNAN
+                  : size == 0x7f800000u ? b == size ? RM_ACC_PINF : RM_ACC_NINF
+                                        : 0u;
+    const int32_t mine = low == 0 || size >= 0x7f800000u ? RM_NO_GRANULE : g;
+    granule[l] = mine < granule[l] ? mine : granule[l];
+  }
+}
+
+/* Gathers all facts of columns [first, first + n) of a block, n <= RM_FACTS_COLUMNS, in a pass over k: column by column each
+ * would be a walk through memory, and one through an im2col view. */
+RM_STATIC void rm_gather_facts(rm_resolver *r, int64_t first, int n, const int fmt) {
+  const rm_operand *o = &r->p->b;
+  const int size = rm_size_of(fmt);
+  const int64_t column = r->block->col + first;
+  int32_t granule[RM_FACTS_COLUMNS];
+  uint32_t classes[RM_FACTS_COLUMNS] = {0};
+  char stage[RM_FACTS_COLUMNS * RM_FACTS_K * 4];
+  for (int l = 0; l < n; l++) granule[l] = RM_NO_GRANULE;
+  for (int64_t k = 0; k < r->p->k; k += RM_FACTS_K) {
+    const int64_t depth = r->p->k - k < RM_FACTS_K ? r->p->k - k : RM_FACTS_K;
+    const char *at = stage;
+    ptrdiff_t step = n * size;
+    if (o->im2col) rm_im2col_fill(o->im2col, o->base, size, 1, column, n, k, depth, stage);
+    else at = o->base + column * size + k * o->k_stride, step = o->k_stride;
+    for (int64_t q = 0; q < depth; q++) rm_add_facts(at + q * step, n, granule, classes, fmt);
+  }
+  for (int l = 0; l < n; l++) {
+    rm_vector_facts *facts = r->cols + first + l;
+    facts->granule = (int16_t)granule[l], facts->classes = (uint8_t)classes[l];
+    facts->known = RM_KNOWN_GRANULE | RM_KNOWN_CLASSES;
+    facts->padded = r->padding && o->im2col && rm_im2col_is_padded(o->im2col, column + l);
+  }
+}
+
+/* Gathers facts of these kinds (RM_KNOWN_ bits) of `lanes` columns from j on, where they are not known. */
+RM_FN void rm_know_columns(rm_resolver *r, int64_t j, int lanes, int kinds) {
+  const rm_operand *o = &r->p->b;
+  const int fmt = r->p->fmt;
+  for (int64_t c = j; c < j + lanes; c++) {
+    if ((r->cols[c].known & kinds) == kinds) continue;
+    if (fmt != RM_F16 && (o->im2col || o->row_stride == rm_size_of(fmt))) {
+      const int64_t first = c / RM_FACTS_COLUMNS * RM_FACTS_COLUMNS;
+      const int n = rm_min_int(r->block->cols - first, RM_FACTS_COLUMNS);
+      if (fmt == RM_F32) rm_gather_facts(r, first, n, RM_F32);
+      else rm_gather_facts(r, first, n, RM_BF16);
+      continue;
+    }
+    if (kinds & RM_KNOWN_CLASSES) rm_column_classes(r, c);
+    if (kinds & RM_KNOWN_GRANULE) rm_vector_granule(r->cols + c, o, r->block->col + c, r->p->k, fmt);
+  }
+}
+
+/* Whether no column of the block has a signalling NaN, which is asked once. */
+RM_FN int rm_no_column_signals(rm_resolver *r) {
+  if (!r->quiet) {
+    uint32_t classes = 0;
+    for (int64_t j = 0; j < r->block->cols; j++) {
+      rm_know_columns(r, j, 1, RM_KNOWN_CLASSES);
+      classes |= r->cols[j].classes;
+    }
+    r->quiet = classes & RM_ACC_SNAN ? -1 : 1;
+  }
+  return r->quiet > 0;
+}
+
+/* Of the lanes that are NaN, those that stay NaN beside padding; adds their flags. Without padding nothing is asked once the
+ * flag is up. */
+RM_FN uint32_t rm_keep_nans(rm_resolver *r, int64_t i, int64_t j, uint32_t nan) {
+  if (!nan || (!r->padding && (r->flags & RM_FLAG_INVALID))) return nan;
+  const rm_vector_facts *a = rm_row_classes(r, i);
+  if (!r->padding && (a->classes & RM_ACC_QNAN) && rm_no_column_signals(r)) {
+    r->flags |= rm_nan_flags(a->classes);
+    return nan;
+  }
+  uint32_t kept = nan;
+  for (uint32_t left = nan; left; left &= left - 1) {
+    const int l = __builtin_ctz(left);
+    rm_know_columns(r, j + l, 1, RM_KNOWN_CLASSES);
+    const rm_vector_facts *b = r->cols + j + l;
+    if (rm_may_meet_padding(a, b)) kept &= ~(1u << l);
+    else r->flags |= rm_nan_flags(a->classes | b->classes);
+  }
+  return kept;
+}
+
+/* The powers of two that divide all terms of elements (i, j), ...: those of the certificate (rm_granule_of). */
+RM_FN vf64 rm_units(rm_resolver *r, int64_t i, int64_t j, int lanes, vf64 bias) {
+  double added[RM_LANES], unit[RM_LANES] = {0};
+  const int row = rm_vector_granule(r->rows + i, &r->p->a, r->block->row + i, r->p->k, r->p->fmt);
+  rm_know_columns(r, j, lanes, RM_KNOWN_GRANULE);
+  vf64_store(added, bias);
+  for (int l = 0; l < lanes; l++) {
+    int g = row + r->cols[j + l].granule;
+    if (r->p->bias.base) {
+      const int other = rm_granule64(rm_bits64(added[l]));
+      g = other < g ? other : g;
+    }
+    unit[l] = rm_pow2(g > 1000 ? 1000 : g);
+  }
+  return vf64_load(unit);
+}
+
+/* Decides elements (i, j), ... of the block, of which `flagged` are undecided: sums are what the fast path found. Returns the
+ * lanes that are decided, which are written.
+ *
+ * A sum that is not finite is the answer (rm_decide_element_b64). With alpha and beta it is scaled by a finite alpha, not 0,
+ * and d is no NaN: the result is that of the signs of alpha S, and of d where it is infinite (rm_special_alpha_beta), and NaN
+ * of infinities of both signs.
+ *
+ * An exact S is rounded. With alpha and beta the test of the fast phase is repeated for an S without error. */
+RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e, int64_t i, int64_t j, uint32_t flagged,
+                                        const double *sums) {
+  const rm_matmul_problem *p = r->p;
+  const rm_alpha_beta *s = p->alpha_beta;
+  const int fmt = p->out_fmt, lanes = rm_min_int(r->block->cols - j, RM_LANES);
+  const vf64 zero = vf64_set1(0.0);
+  vf64 c = vf64_load(sums), bias = zero, old = zero;
+  vf64 err = vf64_mul(vf64_set1(e->row_bound[i]), vf64_load(e->col_norm + j));
+  if (p->bias.base) {
+    bias = rm_load_bias(&p->bias, r->block->row + i, r->block->col + j, lanes, p->fmt);
+    flagged &= ~vm64_bits(vf64_unord(bias, bias));
+    c = vf64_add(c, bias);
+    err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
+  }
+  if (s) {
+    if (!rm_is_finite(s->alpha) || s->alpha == 0.0 || !rm_is_finite(s->beta)) return 0;
+    old = rm_load_old(s, &e->output, i, j, lanes, fmt);
+    flagged &= ~vm64_bits(vf64_unord(old, old));
+  }
+  const uint32_t finite = ~vm64_bits(vf64_not_finite(c, RM_F64));
+  uint32_t special = flagged & ~finite, exact = flagged & finite & (r->many ? ~0u : 0u);
+  uint32_t bits[RM_LANES] = {0};
+  if (exact) {
+    exact &= vm64_bits(vf64_lt(err, rm_units(r, i, j, lanes, bias)));
+    vf64 value = c, margin = zero;
+    if (s) value = rm_alpha_beta_vector(s, c, old, &margin);
+    if (fmt == RM_F32) {
+      float out[RM_LANES];
+      const vf64 wide = s ? rm_margin_b64(value, margin) : zero;
+      exact &= ~vf64_store_between_f32(out, s ? vf64_sub(value, wide) : value, s ? vf64_add(value, wide) : value);
+      __builtin_memcpy(bits, out, sizeof bits);
+    } else {
+      uint16_t out[RM_LANES];
+      double v[RM_LANES];
+      vf64_store(v, value);
+      if (s) exact &= ~rm_round_vector_16(value, margin, (char *)out, fmt);
+      for (uint32_t left = exact; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        bits[l] = s ? out[l] : (uint32_t)rm_round_double(v[l], fmt);
+        if ((bits[l] & ~(uint32_t)rm_sign_bit(fmt)) == rm_infinity_bits(fmt)) exact &= ~(1u << l);
+      }
+    }
+  }
+  if (special) {
+    double v[RM_LANES];
+    const vf64 one = vf64_set1(1.0);
+    if (s) {
+      c = vf64_mul(vf64_copysign(one, vf64_set1(s->alpha)), c);
+      if (s->beta != 0.0) c = vf64_add(c, vf64_mul(vf64_copysign(one, vf64_set1(s->beta)), old));
+    }
+    const uint32_t nan = special & ~vm64_bits(vf64_is_infinite(c));
+    special &= ~nan | rm_keep_nans(r, i, j, nan);
+    const uint32_t infinity = (uint32_t)rm_infinity_bits(fmt), other = (uint32_t)rm_nan_bits(fmt),
+                   sign = (uint32_t)rm_sign_bit(fmt);
+    vf64_store(v, c);
+    for (int l = 0; l < RM_LANES; l++) {
+      const uint32_t at = v[l] != v[l] ? other : infinity | (v[l] < 0.0 ? sign : 0);
+      bits[l] = special >> l & 1u ? at : bits[l];
+    }
+  }
+  const uint32_t decided = special | exact;
+  r->tiers->fast += __builtin_popcount(decided);
+  if (fmt == RM_F32 && decided == (1u << RM_LANES) - 1 && e->output.whole[j / RM_LANES]) {
+    __builtin_memcpy(rm_output_at(&e->output, i, j), bits, sizeof bits);
+    return decided;
+  }
+  for (uint32_t left = decided; left; left &= left - 1) {
+    const int l = __builtin_ctz(left);
+    rm_write_bits(rm_output_at(&e->output, i, j + l), bits[l], fmt);
+  }
+  return decided;
+}
