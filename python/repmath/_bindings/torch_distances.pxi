@@ -133,8 +133,8 @@ cdef class WeightNorm(Call):
                     rm_py_converted(f, RM_FORMAT_F64, some * n, r.data + at, received if outer == 1 else &wide[2 * some * n])
                     if outer != 1:
                         _by_lines(outer, some, inner, &wide[2 * some * n], received, False)
-                    status |= rm_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F64, some, 1, 1, n, received, 8 * n, 8 * n, 8, wide, 8 * n, 8, 8, NULL, 0,
-                                                0, sums, 8, 8, 8)
+                    for k in range(some):  # a matrix product wastes all but one column of its tiles
+                        status |= rm_dot_f64(n, &received[k * n], 8, &wide[k * n], 8, &sums[k])
                 for k in range(some):
                     if self.gradient:
                         sums[k] /= sizes[k]
