@@ -1,4 +1,5 @@
-/* repmath: short formulas of arrays and one number a, each rounded once. The number a counts as an exact binary64 number. */
+/* repmath: short formulas of arrays and one number a, and conversions between formats, each rounded once. The number a counts
+ * as an exact binary64 number. */
 #ifndef REPMATH_FORMULAS_H
 #define REPMATH_FORMULAS_H
 
@@ -49,6 +50,10 @@ enum {
  * format. Remainders may have y = NULL: then the divisor is the number a, between 2^-800 and 2^800 in magnitude. */
 RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                             void *out);
+
+/* out[i] = x[i] of format `from` rounded to format `to` (RM_FORMAT_...), once, to nearest even, for n elements; both arrays
+ * are contiguous, any alignment. A NaN becomes the canonical one. The arrays must not overlap (RM_ERR_OVERLAP). */
+RM_API rm_status rm_convert(int from, int to, int64_t n, const void *x, void *out);
 
 #ifdef __cplusplus
 }

@@ -100,29 +100,7 @@ int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *t
   return 1;
 }
 
-/* Between binary32 and binary64 the machine's conversions are right in the environment of a block, the default one. A NaN
- * becomes the canonical one. */
-static void widened(int64_t n, const float *x, double *out) {
-  for (int64_t i = 0; i < n; i++) out[i] = x[i] == x[i] ? (double)x[i] : (double)NAN;
-}
-static void narrowed(int64_t n, const double *x, float *out) {
-  for (int64_t i = 0; i < n; i++) out[i] = x[i] == x[i] ? (float)x[i] : NAN;
-}
-
-/* Otherwise the sum of one term is that term, rounded once; but a zero is +0. */
-int rm_py_converted(int from, int to, int64_t n, const void *x, void *out) {
-  const size_t size = size_of(from), made = size_of(to);
-  if (from == RM_FORMAT_F32 && to == RM_FORMAT_F64) return widened(n, x, out), 0;
-  if (from == RM_FORMAT_F64 && to == RM_FORMAT_F32) return narrowed(n, x, out), 0;
-  const int64_t shape[4] = {1, n, 1, 1};
-  const ptrdiff_t stride[4] = {0, (ptrdiff_t)size, 0, 0};
-  const rm_status status = rm_sum_axes(from, shape, stride, x, to, out);
-  for (int64_t i = 0; i < n && !status; i++) {
-    const uint64_t b = bits_at((const char *)x + i * (int64_t)size, size);
-    if (b == UINT64_C(1) << (8 * size - 1)) put((char *)out + i * (int64_t)made, made, UINT64_C(1) << (8 * made - 1));
-  }
-  return status;
-}
+int rm_py_converted(int from, int to, int64_t n, const void *x, void *out) { return rm_convert(from, to, n, x, out); }
 
 /* Once a sum is not finite, it is what the exact one is: terms of narrower formats do not make it so. */
 int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum) {
@@ -179,18 +157,56 @@ static int as_number(const rm_py_number *v, int format, int own, uint64_t *bits,
   return 1;
 }
 
-static void whole(int which, int format, int64_t n, const char *x, char *out) {
-  for (int64_t i = 0; i < n; i++) {
-    double v;
-    float s;
-    if (format == RM_FORMAT_F64) memcpy(&v, x + 8 * i, 8);
-    else memcpy(&s, x + 4 * i, 4), v = s;
-    v = which == RM_PY_WHOLE_NEAREST ? rint(v) : which == RM_PY_WHOLE_FLOOR ? floor(v) : trunc(v);
-    s = (float)v; /* a whole number of binary32 stays one */
-    if (format == RM_FORMAT_F64) memcpy(out + 8 * i, &v, 8);
-    else memcpy(out + 4 * i, &s, 4);
+/* Whole numbers by arithmetic that compilers vectorise: |x| below `last` plus and minus that is the nearest one. */
+#define WHOLE(name, type, fabs_, copysign_, last)                                                                        \
+  static void name(int which, int64_t n, const type *x, type *out) {                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                                    \
+      const type size = fabs_(x[i]), near = copysign_((size + last) - last, x[i]);                                       \
+      const type low = near - (near > x[i] ? (type)1 : (type)0);                                                         \
+      const type inner = ((size + last) - last) - (((size + last) - last) > size ? (type)1 : (type)0);                   \
+      const type made = which == RM_PY_WHOLE_NEAREST ? near : which == RM_PY_WHOLE_FLOOR ? low : copysign_(inner, x[i]); \
+      out[i] = size < last ? made : x[i];                                                                                \
+    }                                                                                                                    \
   }
-}
+WHOLE(whole_f64, double, fabs, copysign, 0x1p52)
+WHOLE(whole_f32, float, fabsf, copysignf, 0x1p23f)
+#undef WHOLE
+
+/* Masks of numbers next to each other or one number (a step of 0). */
+#define COMPARE_LOOP(condition)     \
+  for (int64_t i = 0; i < n; i++) { \
+    const int found = (condition);  \
+    to[i] = (char)found;            \
+  }                                 \
+  break
+#define COMPARE(name, type)                                                                        \
+  static void name(int which, int64_t n, const type *x, int sx, const type *y, int sy, char *to) { \
+    switch (which) {                                                                               \
+      case RM_PY_LESS: COMPARE_LOOP(x[i * sx] < y[i * sy]);                                        \
+      case RM_PY_AT_MOST: COMPARE_LOOP(x[i * sx] <= y[i * sy]);                                    \
+      case RM_PY_MORE: COMPARE_LOOP(x[i * sx] > y[i * sy]);                                        \
+      case RM_PY_AT_LEAST: COMPARE_LOOP(x[i * sx] >= y[i * sy]);                                   \
+      case RM_PY_EQUAL: COMPARE_LOOP(x[i * sx] == y[i * sy]);                                      \
+      case RM_PY_IS_NAN: COMPARE_LOOP(x[i * sx] != x[i * sx]);                                     \
+      default: COMPARE_LOOP(isinf(x[i * sx]) != 0);                                                \
+    }                                                                                              \
+  }
+COMPARE(compare_f64, double)
+COMPARE(compare_f32, float)
+#undef COMPARE
+#undef COMPARE_LOOP
+
+#define CHOOSE(name, type)                                                                                \
+  static void name(int64_t n, const char *mask, const type *x, int sx, const type *y, int sy, type *to) { \
+    for (int64_t i = 0; i < n; i++) {                                                                     \
+      const type first = x[i * sx], second = y[i * sy];                                                   \
+      to[i] = mask[i] ? first : second;                                                                   \
+    }                                                                                                     \
+  }
+CHOOSE(choose_8, uint64_t)
+CHOOSE(choose_4, uint32_t)
+CHOOSE(choose_2, uint16_t)
+#undef CHOOSE
 
 int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *in, const int *formats,
                     const rm_py_number *number, int own, int64_t n, void *out) {
@@ -259,10 +275,17 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
         break;
       }
       case RM_PY_STEP_COMPARE:
-        for (int64_t j = 0; j < n; j++) {
-          const double x = value_at(v[0].data + j * v[0].step, format);
-          to[j] = (char)compared(step->which, x, v[1].data ? value_at(v[1].data + j * v[1].step, format) : 0.0);
-        }
+        if (size > 2) {
+          const reg *const other = v[1].data ? v + 1 : v;
+          const int sx = v[0].step != 0, sy = other->step != 0;
+          const void *const x = v[0].data, *const y = other->data;
+          if (size == 8) compare_f64(step->which, n, x, sx, y, sy, to);
+          else compare_f32(step->which, n, x, sx, y, sy, to);
+        } else
+          for (int64_t j = 0; j < n; j++) {
+            const double x = value_at(v[0].data + j * v[0].step, format);
+            to[j] = (char)compared(step->which, x, v[1].data ? value_at(v[1].data + j * v[1].step, format) : 0.0);
+          }
         made->format = RM_PY_MASK, made->step = 1;
         break;
       case RM_PY_STEP_BOTH:
@@ -277,19 +300,40 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
       case RM_PY_STEP_REQUIRED:
         for (int64_t j = 0; j < n && good; j++) good = v[0].data[j];
         break;
-      case RM_PY_STEP_CHOOSE:
-        for (int64_t j = 0; j < n && good; j++) {
-          const reg *const chosen = v + (v[0].data[j] ? 1 : 2);
-          put(to + j * (int64_t)size, size, bits_at(chosen->data + j * chosen->step, size));
-        }
-        break;
+      case RM_PY_STEP_CHOOSE: {
+        const int sx = v[1].step != 0, sy = v[2].step != 0;
+        const void *const x = v[1].data, *const y = v[2].data;
+        void *const chosen = to;
+        if (size == 8) choose_8(n, v[0].data, x, sx, y, sy, chosen);
+        else if (size == 4) choose_4(n, v[0].data, x, sx, y, sy, chosen);
+        else choose_2(n, v[0].data, x, sx, y, sy, chosen);
+      } break;
       case RM_PY_STEP_NEGATED:
-        for (int64_t j = 0; j < n; j++)
-          put(to + j * (int64_t)size, size, bits_at(v[0].data + j * v[0].step, size) ^ UINT64_C(1) << (8 * size - 1));
+        if (size == 8)
+          for (int64_t j = 0; j < n; j++) {
+            double x;
+            memcpy(&x, v[0].data + j * v[0].step, 8);
+            x = -x;
+            memcpy(to + 8 * j, &x, 8);
+          }
+        else if (size == 4)
+          for (int64_t j = 0; j < n; j++) {
+            float x;
+            memcpy(&x, v[0].data + j * v[0].step, 4);
+            x = -x;
+            memcpy(to + 4 * j, &x, 4);
+          }
+        else
+          for (int64_t j = 0; j < n; j++) put(to + 2 * j, size, bits_at(v[0].data + j * v[0].step, size) ^ UINT64_C(1) << 15);
         break;
       default:
         if (size == 2) good = 0;
-        else whole(step->which, format, n, v[0].data, to);
+        else {
+          const void *const x = v[0].data;
+          void *const made_of = to;
+          if (size == 8) whole_f64(step->which, n, x, made_of);
+          else whole_f32(step->which, n, x, made_of);
+        }
     }
     good = good && status == 0;
     if (good && i == steps - 1 && made->data != out)

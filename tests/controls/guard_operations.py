@@ -59,6 +59,38 @@ def formulas(lib, rng):
     return found
 
 
+def quick_formulas(lib, rng):
+    """All formulas below binary64, of vectors whose elements are of one kind, and of any."""
+    found = []
+    for which in range(23):
+        for fmt in ("f32", "bf16") if 10 <= which <= 14 else ("f32",):
+            for a in (0.0, -0.0, 0.3, -1.5, 1 / 3):
+                columns = tuples(rng, fmt, 3, 640)
+                for k in range(0, 640, 64):
+                    for column in columns:
+                        column[k : k + 32] = rng.choice(column[k : k + 3], 32)
+                with np.errstate(all="ignore"):
+                    columns[0][:320:5] = np.nan_to_num(columns[0][:320:5], nan=1, posinf=2, neginf=-2)
+                bits(columns[0])[:64:5] = bits(np.full(1, np.inf, columns[0].dtype))[0] | 3
+                code, out = formula_library.run(lib, which, fmt, a, columns)
+                found += [code, *bits(out).tolist()]
+    return found
+
+
+def conversions(lib, rng):
+    """Between all formats, with NaN that are not the canonical one."""
+    found = []
+    for source in NAMES:
+        (x,) = tuples(rng, source, 1, 400)
+        given = bits(x).copy()
+        given[::7] |= bits(x[:1] * 0 + np.inf)[0] | 3
+        for target in NAMES:
+            out = np.zeros(len(x), dtype_of(target))
+            code = lib.rm_convert(NAMES.index(source), NAMES.index(target), I64(len(x)), pointer(given), pointer(out))
+            found += [code, *bits(out).tolist()]
+    return found
+
+
 def formula_sums(lib, rng):
     """Sums of products that are ties, or beside one by less than the last place of binary64, and what IEEE 754's rules decide, with the
     exceptions."""
@@ -390,7 +422,9 @@ OPERATIONS = {
     "src/blas": ["products"],
     "src/blas/conv/conv_window.h": ["convolved"],
     "src/elementwise/special.h": ["flags_of_arrays"],
+    "src/nn/formula/convert.h": ["conversions"],
     "src/nn/formula/known.h": ["formula_sums"],
+    "src/nn/formula/quick.h": ["quick_formulas"],
     "src/nn/formula/step.h": ["formulas"],
     "src/nn/loss/step.h": ["losses", "small_losses"],
     "src/nn/optim/loop.h": ["diverged_steps"],

@@ -36,6 +36,7 @@ LAYOUTS = {
     "shifted": ((4, 6), (4, 6), True),
     "nothing": ((0, 6), (0, 6), False),
     "many": ((40, 64), (40, 64), True),
+    "blocks": ((81, 64), (81, 64), True),
 }
 CHOICES = {
     "approximate": ("tanh", "none"),

@@ -6,7 +6,7 @@
 
 from cpython.exc cimport PyErr_Clear
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport fabs, fma, frexp, isinf, isnan, ldexp
+from libc.math cimport INFINITY, NAN, fabs, fma, frexp, isinf, isnan, ldexp
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 
 from ._dlpack cimport ExchangeAPI, Tensor
@@ -567,26 +567,58 @@ cdef bint _shape_of(object values, int64_t *shape, int *ndim) except -1:
 
 
 cdef void _one_nan(const Operand *o) noexcept nogil:
-    """Makes every NaN the canonical one."""
-    cdef uint16_t *h = <uint16_t *>o.data
-    cdef uint32_t *s = <uint32_t *>o.data
-    cdef uint64_t *d = <uint64_t *>o.data
-    cdef uint16_t infinite = 0x7C00 if o.format == RM_FORMAT_F16 else 0x7F80, nan = 0x7E00 if o.format == RM_FORMAT_F16 else 0x7FC0
-    cdef uint64_t one = 1
-    cdef int64_t i
-    if o.format == RM_FORMAT_F64:
-        for i in range(o.n):
-            d[i] = (one << 63) - (one << 51) if d[i] << 1 > (one << 53) * 0x7FF else d[i]
-    elif o.format == RM_FORMAT_F32:
-        for i in range(o.n):
-            s[i] = 0x7FC00000 if (s[i] & 0x7FFFFFFF) > 0x7F800000 else s[i]
-    else:
-        for i in range(o.n):
-            h[i] = nan if (h[i] & 0x7FFF) > infinite else h[i]
+    """Makes every NaN the canonical one: the maximum with -infinity leaves all others as they are."""
+    rm_formula(RM_FORMULA_MAX_SCALAR, o.format, o.n, -INFINITY, o.data, NULL, NULL, o.data)
+
+
+cdef bint _lying(object t, Operand *o, int64_t *strides) except -1:
+    """As _operand, of a tensor whose elements are dense in any order of its axes. Sets its strides, 0 of axes of one element."""
+    cdef Tensor v
+    cdef int i, k, at
+    cdef int64_t n = 1
+    if type(t) is not _tensor_class and type(t) is not _parameter_class:
+        return False
+    if _exchange.tensor_from_object(<void *>t, &v) != 0:
+        PyErr_Clear()
+        return False
+    o.format = _format(&v)
+    if v.device.type != 1 or v.ndim > MAX_AXES or o.format < 0 or v.data is NULL:
+        return False
+    o.ndim, o.n = v.ndim, 1
+    for i in range(v.ndim):
+        o.shape[i] = v.shape[i]
+        o.n *= v.shape[i]
+        strides[i] = 0 if v.shape[i] == 1 else v.strides[i] if v.strides is not NULL else -1
+    if v.strides is NULL:  # in the order of the axes
+        for i in range(v.ndim - 1, -1, -1):
+            if strides[i] != 0:
+                strides[i] = n
+            n *= v.shape[i]
+    n = 1
+    for k in range(v.ndim):  # the axis whose step is what the axes within it take
+        at = -1
+        for i in range(v.ndim):
+            if strides[i] == n and v.shape[i] != 1:
+                at = i
+        if at < 0:
+            break
+        n *= v.shape[at]
+    o.data = <char *>v.data + v.byte_offset
+    return o.n > 0 and n == o.n
+
+
+cdef bint _lie_alike(const Operand *x, const int64_t *sx, const Operand *y, const int64_t *sy) noexcept:
+    cdef int i
+    if not _same_shape(x, y):
+        return False
+    for i in range(x.ndim):
+        if sx[i] != sy[i]:
+            return False
+    return True
 
 
 cdef class Cast(Call):
-    """_to_copy of a few elements or of integers to another format. Where PyTorch rounds once this is PyTorch's, with the canonical NaN."""
+    """_to_copy of dense elements, or of a few integers, to another format."""
 
     cdef object overload
 
@@ -595,18 +627,49 @@ cdef class Cast(Call):
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y
+        cdef int64_t steps[MAX_AXES]
+        cdef int64_t others[MAX_AXES]
+        cdef rm_status status
         if kwargs is None or len(kwargs) != 1 or len(args) != 1:
             return NotImplemented
-        if not _operand(args[0], &x):
-            return _of_integers(args[0], kwargs.get("dtype"))
-        if x.n > 1 << 16:
-            return NotImplemented
         to = kwargs.get("dtype")
-        if to not in _formats or to is args[0].dtype or (x.format == RM_FORMAT_F64 and to.itemsize == 2):
+        if not _lying(args[0], &x, steps):
+            return _of_integers(args[0], to)
+        if to not in _formats or to is args[0].dtype:
             return NotImplemented
-        made = self.overload(args[0], dtype=to)
-        if not _operand(made, &y):
+        if x.format < RM_FORMAT_F32 and _dtype_formats[to] == RM_FORMAT_F32:
+            return self.overload(args[0], dtype=to)  # numbers of 16 bits keep their NaN in binary32
+        made = _empty_like(args[0], dtype=to)
+        if not _lying(made, &y, others) or not _lie_alike(&x, steps, &y, others):
             return NotImplemented
-        if y.format != RM_FORMAT_F32 or x.format == RM_FORMAT_F64:  # numbers of 16 bits keep their NaN in binary32
-            _one_nan(&y)
+        with nogil:
+            status = rm_convert(x.format, y.format, x.n, x.data, y.data)
+        _raise(status)
+        return made
+
+
+cdef class Cleaned(Call):
+    """PyTorch's own operator of tensors of one format, whose result gets canonical NaNs."""
+
+    cdef object overload
+    cdef int tensors
+
+    def __init__(self, overload, int tensors):
+        self.overload, self.tensors = overload, tensors
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, y
+        cdef int64_t steps[MAX_AXES]
+        cdef int i
+        if kwargs or len(args) != self.tensors or not _lying(args[0], &x, steps):
+            return NotImplemented
+        for i in range(1, self.tensors):
+            if not _lying(args[i], &y, steps) or y.format != x.format or not _same_shape(&x, &y):
+                return NotImplemented
+        made = self.overload(*args)
+        if _lying(made, &y, steps):
+            with nogil:
+                _one_nan(&y)
+        else:
+            made.masked_fill_(made.isnan(), NAN)
         return made

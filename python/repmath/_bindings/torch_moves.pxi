@@ -342,7 +342,7 @@ cdef class EmbeddingGradient(Call):
 
 
 cdef class Copied(Call):
-    """copy_ of a tensor of the same dtype that shares no memory: PyTorch's own operator."""
+    """copy_ of a tensor that shares no memory: of the same dtype PyTorch's own operator, of another format where elements lie alike."""
 
     cdef object overload
 
@@ -352,10 +352,24 @@ cdef class Copied(Call):
     cdef object run(self, tuple args, dict kwargs):
         cdef rm_py_strided x, y
         cdef int64_t n, m
-        cdef Operand to
+        cdef Operand to, other
+        cdef int64_t steps[MAX_AXES]
+        cdef int64_t others[MAX_AXES]
+        cdef rm_status status
         if kwargs or len(args) < 2 or len(args) > 3 or not _strided(args[0], &x, &n) or not _strided(args[1], &y, &m):
             return NotImplemented
-        if args[0].dtype is not args[1].dtype or not _is_dense(&x):
+        if args[0].dtype is not args[1].dtype:
+            if not _lying(args[0], &to, steps) or not _lying(args[1], &other, others) or not _lie_alike(&to, steps, &other, others):
+                return NotImplemented
+            if not _apart(&to, &other):
+                return NotImplemented
+            if other.format < RM_FORMAT_F32 and to.format == RM_FORMAT_F32:
+                return self.overload(*args)  # as Cast
+            with nogil:
+                status = rm_convert(other.format, to.format, to.n, other.data, to.data)
+            _raise(status)
+            return args[0]
+        if not _is_dense(&x):
             return NotImplemented
         to.data, to.n, to.format = <char *>x.data, (n * _size_of(x.format) + 1) // 2, RM_FORMAT_F16  # an array of as many bytes
         return self.overload(*args) if _apart_from(&to, &y) else NotImplemented

@@ -6,6 +6,7 @@ cdef enum:
     MAX_TENSORS = 4
     MAX_NUMBERS = 12
     MAX_ELEMENTS = 4096  # beyond these a call's own time counts for little
+    BLOCK_ELEMENTS = 2048  # at a time, where there are more: what the steps make stays in the cache
 
 # How the steps use an argument of an operator.
 cdef enum:
@@ -222,11 +223,13 @@ cdef class Steps(Call):
         cdef int64_t sizes[MAX_TENSORS]
         cdef int64_t shape[MAX_AXES]
         cdef const char *data[MAX_TENSORS]
+        cdef const char *from_data[MAX_TENSORS]
         cdef int formats[MAX_TENSORS]
         cdef char *spread
+        cdef char *made
         cdef char *at
         cdef int i, d, axis, own = -1, ndim = 0, tensors = self.tensors, like = -1, dim
-        cdef int64_t n = 1, elements = 0, size
+        cdef int64_t n = 1, elements = 0, size, block, done, some
         cdef bint good = True
         cdef Operand to
         cdef char local[2048]
@@ -267,8 +270,13 @@ cdef class Steps(Call):
                         return NotImplemented
                     shape[d] = tensor[i].shape[axis]
             n *= shape[d]
-        if n > MAX_ELEMENTS:
-            return NotImplemented
+        if n > 2 * BLOCK_ELEMENTS:
+            for i in range(tensors):
+                if self.halves or tensor[i].format < 0 or sizes[i] != n:
+                    return NotImplemented
+            block = BLOCK_ELEMENTS
+        else:
+            block = n
         own = RM_FORMAT_F64 if self.wide else own
         for i in range(self.numbers):
             if self.maps[i] == CONSTANT:
@@ -326,7 +334,22 @@ cdef class Steps(Call):
                     good = good and rm_py_spread(&tensor[i], ndim, shape, at)
                     data[i] = at
                     at += n * 8
-            good = good and rm_py_run_steps(self.steps, self.count, tensors, data, formats, number, own, n, to.data)
+            # Nothing is written before all steps are known to be taken.
+            made = to.data
+            if self.into != NEW and block < n:
+                made = <char *>malloc(n * _SIZES[own])
+                good = made is not NULL
+            done = 0
+            while good and done < n:
+                some = min(block, n - done)
+                for i in range(tensors):
+                    from_data[i] = data[i] + done * _SIZES[formats[i]]
+                good = rm_py_run_steps(self.steps, self.count, tensors, from_data, formats, number, own, some, made + done * _SIZES[own])
+                done += some
+            if made != to.data:
+                if good:
+                    memcpy(to.data, made, n * _SIZES[own])
+                free(made)
             if spread != local:
                 free(spread)
         if not good:

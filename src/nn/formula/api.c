@@ -1,4 +1,4 @@
-/* The public function of formulas. Threads share the vector loop, or the accurate phase. */
+/* The public functions of formulas and conversions. Threads share the vector loop, or the accurate phase. */
 #include "args.h"
 
 #include "../../runtime/env.h"
@@ -30,5 +30,28 @@ rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x
   else if (fast) p.loop = kernels->formula[format];
   const uint32_t flags = rm_in_parts(n, fast ? GRAIN : GRAIN / 64, part, &p);
   rm_env_leave(env, flags);
+  return RM_OK;
+}
+
+typedef struct {
+  rm_convert_fn *loop;
+  int from, to;
+  const char *x;
+  char *out;
+} conversion;
+
+static uint32_t converted(const void *context, int64_t begin, int64_t end) {
+  const conversion *c = context;
+  return c->loop(c->from, c->to, end - begin, c->x + begin * rm_size_of(c->from), c->out + begin * rm_size_of(c->to));
+}
+
+rm_status rm_convert(int from, int to, int64_t n, const void *x, void *out) {
+  const struct rm_nn_kernels *kernels = rm_nn_kernels();
+  if (!kernels) return RM_ERR_ISA;
+  const rm_status status = rm_convert_check(from, to, n, x, out);
+  if (status || n == 0) return status;
+  const conversion c = {kernels->convert, from, to, x, out};
+  const rm_env env = rm_env_enter();
+  rm_env_leave(env, rm_in_parts(n, 4 * GRAIN, converted, &c));
   return RM_OK;
 }

@@ -40,3 +40,17 @@ rm_status rm_formula_check(rm_formula_problem *p) {
     p->a = rm_to_double(rm_round_beside_scaled(a, 0, 0, format, RM_NEAREST, &unused), format);
   return RM_OK;
 }
+
+rm_status rm_convert_check(int from, int to, int64_t n, const char *x, const char *out) {
+  enum { FROM = 1, TO, N, X, OUT };
+  if (from < 0 || from >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, FROM);
+  if (to < 0 || to >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, TO);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, N);
+  if (n == 0) return RM_OK;
+  if (!x) return RM_STATUS(RM_ERR_NULL, X);
+  if (!out) return RM_STATUS(RM_ERR_NULL, OUT);
+  const int sx = rm_size_of(from), so = rm_size_of(to);
+  const uintptr_t at = (uintptr_t)x, made = (uintptr_t)out, read = (uintptr_t)n * (uintptr_t)sx,
+                  written = (uintptr_t)n * (uintptr_t)so;
+  return at + read <= made || made + written <= at ? RM_OK : RM_STATUS(RM_ERR_OVERLAP, OUT);
+}

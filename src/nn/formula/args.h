@@ -22,6 +22,10 @@ rm_status rm_formula_check(rm_formula_problem *problem);
 /* Evaluates the elements [begin, end). Returns RM_FLAG_* bits. */
 typedef uint32_t rm_formula_fn(const rm_formula_problem *problem, int64_t begin, int64_t end);
 
+/* Rounds n elements of format `from`, next to each other, to format `to`. Returns RM_FLAG_* bits. */
+typedef uint32_t rm_convert_fn(int from, int to, int64_t n, const char *x, char *out);
+rm_status rm_convert_check(int from, int to, int64_t n, const char *x, const char *out);
+
 /* The accurate phase: one element, whatever it holds, as bits of the format. */
 uint64_t rm_formula_accurate(const rm_formula_problem *problem, uint64_t x, uint64_t y, uint64_t z, uint32_t *flags);
 /* The same for the elements [begin, end). */

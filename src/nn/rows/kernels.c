@@ -1,8 +1,10 @@
 /* The vector loops of composite operators, formulas and optimiser steps, compiled once per ISA. */
 #include "kernels.h"
 #include "../optim/clip_step.h"
+#include "../formula/convert.h"
 #include "../formula/loop.h"
 #include "../formula/odd.h"
+#include "../formula/quick.h"
 #include "../optim/loop.h"
 #include "loops.h"
 
@@ -20,8 +22,9 @@ const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, rm_sgd_f64},
     {rm_adam_f16, rm_adam_bf16, rm_adam_f32, rm_adam_f64},
     {rm_clip_f16, rm_clip_bf16, rm_clip_f32, rm_clip_f64},
-    {rm_formula_f16, rm_formula_bf16, rm_formula_f32, rm_formula_f64},
-    rm_formula_odd,
+    {rm_quick_formula_f16, rm_quick_formula_bf16, rm_quick_formula_f32, rm_formula_f64},
+    rm_quick_formula_odd,
+    rm_convert_elements,
     &RM_ISA_SYMBOL(rm_loss_table),
     &RM_ISA_SYMBOL(rm_pool_table),
     &RM_ISA_SYMBOL(rm_sample_table),

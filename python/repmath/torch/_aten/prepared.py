@@ -155,6 +155,14 @@ _FILLS = frozenset(
 )
 
 
+# What is exact as PyTorch computes it, but for the bits of a NaN.
+_CLEANED = frozenset(
+    getattr(torch.ops.aten, f"{name}{place}").default
+    for name in ("ceil", "floor", "trunc", "round", "frac", "nextafter")
+    for place in ("", "_")
+)
+
+
 def _call(overload: Any, function: Any) -> _core.Call | None:
     """The prepared call of an operator; None where it has none."""
     if function is None:
@@ -163,6 +171,8 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return _core.Filled(overload, overload.overloadpacket is torch.ops.aten.arange)
     if getattr(function, "plainly", False) or getattr(function, "compares", False):
         return _core.Moved(overload, hasattr(function, "compares"))
+    if overload in _CLEANED:
+        return _core.Cleaned(overload, len(overload._schema.arguments))
     name = OPERATORS[overload].function
     into = "new"
     if overload.overloadpacket.__name__.endswith("_"):

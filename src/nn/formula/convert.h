@@ -1,0 +1,108 @@
+/* The loops that round elements of one format to another one, each once.
+ *
+ * Below binary64 a number of binary32 holds what is read, and storing it rounds once. From binary64 to 16 bits the number
+ * counts as one that is rounded to odd (vf64_to_odd16). A NaN becomes the canonical one before it is stored. */
+#pragma once
+
+#include "../../common/elements.h"
+#include "../../../crlibm/simd/machine.h"
+#include "args.h"
+
+/* The exceptions of n elements: a signalling NaN, and a number that becomes infinite. */
+RM_COLD uint32_t rm_convert_flags(int from, int to, int n, const char *x, const char *y) {
+  uint32_t flags = 0;
+  for (int i = 0; i < n; i++) {
+    const uint64_t in = rm_read_bits(x + i * rm_size_of(from), from), out = rm_read_bits(y + i * rm_size_of(to), to);
+    if (rm_is_signalling(in, from)) flags |= RM_FLAG_INVALID;
+    if (rm_is_finite(rm_to_double(in, from)) && !rm_is_finite(rm_to_double(out, to))) flags |= RM_FLAG_OVERFLOW;
+  }
+  return flags;
+}
+
+/* A whole step of elements; returns whether one of the results may be infinite or NaN. */
+#if RM_HAS_VF32 && RM_B32
+enum { RM_CONVERT_STEP = 4 * RM_LANES };
+RM_FN vf32 rm_convert_load(const char *at, const int fmt) {
+  const void *p = at;
+  if (fmt == RM_F32) return vf32_load_f32((const float *)p);
+  return fmt == RM_F16 ? vf32_load_f16((const uint16_t *)p) : vf32_load_bf16((const uint16_t *)p);
+}
+RM_FN void rm_convert_store(char *at, vf32 v, const int fmt) {
+  void *p = at;
+  if (fmt == RM_F32) vf32_store_f32((float *)p, v);
+  else if (fmt == RM_F16) vf32_store_f16((uint16_t *)p, v);
+  else vf32_store_bf16((uint16_t *)p, v);
+}
+RM_FN int rm_convert_b32(const char *x, char *out, const int from, const int to) {
+  const float limit = (float)rm_overflow_limit(to == RM_F32 ? RM_F64 : to);
+  const vf32 canonical = vf32_set1(__builtin_nanf(""));
+  vf32 v[2];
+  RM_UNROLL for (int j = 0; j < 2; j++) v[j] = rm_convert_load(x + j * 2 * RM_LANES * rm_size_of(from), from);
+  const int other = !vf32_all_below(v[0], v[1], limit);
+  if (RM_UNLIKELY(other)) RM_UNROLL for (int j = 0; j < 2; j++) v[j] = vf32_select(vf32_ne(v[j], v[j]), canonical, v[j]);
+  RM_UNROLL for (int j = 0; j < 2; j++) rm_convert_store(out + j * 2 * RM_LANES * rm_size_of(to), v[j], to);
+  return other;
+}
+#else
+enum { RM_CONVERT_STEP = RM_LANES };
+#endif
+RM_FN int rm_convert_b64(const char *x, char *out, const int from, const int to) {
+  int other = 0;
+  RM_UNROLL for (int j = 0; j < RM_CONVERT_STEP; j += RM_LANES) {
+    vf64 v = rm_load_elements(x + j * rm_size_of(from), from);
+    const vm64 beyond = vf64_not_finite(v, to);
+    if (RM_UNLIKELY(!vm64_none(beyond))) {
+      other = 1;
+      v = vf64_select(vf64_unord(v, v), vf64_nan(), v);
+    }
+    if (from == RM_F64 && rm_size_of(to) == 2) v = vf64_to_odd16(v);
+    rm_store_elements(out + j * rm_size_of(to), v, to);
+  }
+  return other;
+}
+
+RM_FN uint32_t rm_convert_loop(int64_t n, const char *x, char *out, const int from, const int to) {
+  const int sx = rm_size_of(from), so = rm_size_of(to);
+  char in[8 * RM_CONVERT_STEP], made[8 * RM_CONVERT_STEP];
+  uint32_t flags = 0;
+  for (int64_t i = 0; i < n; i += RM_CONVERT_STEP) {
+    const int count = n - i < RM_CONVERT_STEP ? (int)(n - i) : RM_CONVERT_STEP, whole = count == RM_CONVERT_STEP;
+    const char *p = x + i * sx;
+    char *q = out + i * so;
+    if (!whole) {
+      __builtin_memset(in, 0, sizeof in);
+      __builtin_memcpy(in, p, (size_t)(count * sx));
+      p = in, q = made;
+    }
+    int other;
+#if RM_HAS_VF32 && RM_B32
+    if (from != RM_F64 && to != RM_F64) other = rm_convert_b32(p, q, from, to);
+    else
+#endif
+      other = rm_convert_b64(p, q, from, to);
+    if (RM_UNLIKELY(other)) flags |= rm_convert_flags(from, to, RM_CONVERT_STEP, p, q);
+    if (!whole) __builtin_memcpy(out + i * so, made, (size_t)(count * so));
+  }
+  return flags;
+}
+
+static uint32_t rm_convert_elements(int from, int to, int64_t n, const char *x, char *out) {
+  switch (4 * from + to) {
+    case 4 * RM_F16 + RM_BF16: return rm_convert_loop(n, x, out, RM_F16, RM_BF16);
+    case 4 * RM_F16 + RM_F32: return rm_convert_loop(n, x, out, RM_F16, RM_F32);
+    case 4 * RM_F16 + RM_F64: return rm_convert_loop(n, x, out, RM_F16, RM_F64);
+    case 4 * RM_BF16 + RM_F16: return rm_convert_loop(n, x, out, RM_BF16, RM_F16);
+    case 4 * RM_BF16 + RM_F32: return rm_convert_loop(n, x, out, RM_BF16, RM_F32);
+    case 4 * RM_BF16 + RM_F64: return rm_convert_loop(n, x, out, RM_BF16, RM_F64);
+    case 4 * RM_F32 + RM_F16: return rm_convert_loop(n, x, out, RM_F32, RM_F16);
+    case 4 * RM_F32 + RM_BF16: return rm_convert_loop(n, x, out, RM_F32, RM_BF16);
+    case 4 * RM_F32 + RM_F64: return rm_convert_loop(n, x, out, RM_F32, RM_F64);
+    case 4 * RM_F64 + RM_F16: return rm_convert_loop(n, x, out, RM_F64, RM_F16);
+    case 4 * RM_F64 + RM_BF16: return rm_convert_loop(n, x, out, RM_F64, RM_BF16);
+    case 4 * RM_F64 + RM_F32: return rm_convert_loop(n, x, out, RM_F64, RM_F32);
+    case 4 * RM_F16 + RM_F16: return rm_convert_loop(n, x, out, RM_F16, RM_F16);
+    case 4 * RM_BF16 + RM_BF16: return rm_convert_loop(n, x, out, RM_BF16, RM_BF16);
+    case 4 * RM_F32 + RM_F32: return rm_convert_loop(n, x, out, RM_F32, RM_F32);
+    default: return rm_convert_loop(n, x, out, RM_F64, RM_F64);
+  }
+}
