@@ -35,6 +35,16 @@ cdef extern from "ufuncs.h":
 cdef extern from "factors.h":
     void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e) nogil
 
+cdef extern from "decompositions.h":
+    ctypedef struct rm_py_sweep:
+        int64_t rounds, half
+        const int64_t *pair
+    int rm_py_orthogonal_rows(const rm_py_sweep *sweep, int sweeps, double least, int64_t n, int64_t m, double *columns, double *v) nogil
+    void rm_py_diagonal(const rm_py_sweep *sweep, int sweeps, int64_t n, double *a, double *v, double *work) nogil
+    int rm_py_reflectors(int64_t m, int64_t n, double *a, double *taus, double *work) nogil
+    int rm_py_reflected(int64_t m, int64_t n, const double *a, int64_t count, const double *taus, int transposed, int64_t k,
+                        double *c, double *work) nogil
+
 cdef extern from "steps.h":
     ctypedef void rm_py_step_function() noexcept nogil
     ctypedef struct rm_py_step:

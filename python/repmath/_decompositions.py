@@ -4,22 +4,18 @@ Sums are exact and rounded once; each product, quotient, root and difference bes
 of docs/spec.md on every machine. Arguments are stacks of float64 matrices, (count, rows, columns), that are finite.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from . import _contractions, _reductions, _statistics
+from . import _core, _reductions, _statistics
 
 _Array = np.ndarray[Any, Any]
 
 _SWEEPS = 64
 # Columns of a matrix whose largest element is about 1 that are as short count as rounding errors: no rotation makes them orthogonal.
 _LEAST = 2.0**-80
-
-
-def _dots(x: _Array, y: _Array) -> _Array:
-    """Sums of products along the last axis."""
-    return np.asarray(_contractions.vecdot(np.ascontiguousarray(x), np.ascontiguousarray(y)))
 
 
 def products(x: _Array, y: _Array) -> _Array:
@@ -33,41 +29,23 @@ def _turned(x: _Array) -> _Array:
 # --- reflections
 
 
-def _reflect(a: _Array, v: _Array, tau: _Array) -> None:
-    """a - v (tau (v' a)), in place: v' a an exact sum, then three roundings."""
-    if a.shape[-1] and a.shape[-2]:
-        row = products(v[:, None, :], a) * tau[:, None, None]
-        a -= v[:, :, None] * row
-
-
 def reflectors(a: _Array) -> tuple[_Array, _Array]:
-    """R above and on the diagonal, the reflectors below it, and their factors, as LAPACK's geqrf lays them out."""
+    """R above and on the diagonal, the reflectors below it, and their factors, as LAPACK's geqrf lays them out.
+
+    With beta = -size of the column, its sign that of the first element, v is (1, the others / (that one - beta)) and tau = (beta - that one) /
+    beta: a - v (tau (v' a)) is an exact sum, then three roundings.
+    """
     a = np.array(a, np.float64, order="C")
     count, m, n = a.shape
     taus = np.zeros((count, min(m, n)))
-    for k in range(min(m, n)):
-        below = a[:, k + 1 :, k]
-        head = a[:, k, k].copy()
-        turns = (below != 0).any(axis=1)
-        whole = np.ascontiguousarray(a[:, k:, k])
-        size = np.asarray(_statistics.norm(whole, axis=1))
-        beta = np.where(turns, -np.copysign(size, head), head)
-        divisor = np.where(turns, head - beta, 1.0)
-        taus[:, k] = np.where(turns, (beta - head) / np.where(turns, beta, 1.0), 0.0)
-        v = np.concatenate((np.ones((count, 1)), below / divisor[:, None]), axis=1)
-        _reflect(a[:, k:, k + 1 :], v, taus[:, k])
-        a[:, k, k] = beta
-        a[:, k + 1 :, k] = v[:, 1:]
+    _core.reflectors(a, taus)
     return a, taus
 
 
 def reflected(a: _Array, taus: _Array, c: _Array, transposed: bool) -> _Array:
     """The product of the reflections, or its transpose, times c."""
     c = np.array(c, np.float64, order="C")
-    order = range(taus.shape[-1])
-    for k in order if transposed else reversed(order):
-        v = np.concatenate((np.ones((len(a), 1)), a[:, k + 1 :, k]), axis=1)
-        _reflect(c[:, k:, :], v, taus[:, k])
+    _core.reflected(np.ascontiguousarray(a), np.ascontiguousarray(taus), transposed, c)
     return c
 
 
@@ -83,38 +61,22 @@ def qr(a: _Array, complete: bool) -> tuple[_Array, _Array]:
 # --- rotations
 
 
-def _rounds(n: int) -> list[tuple[_Array, _Array]]:
-    """Pairs of a sweep: every two of n once, in rounds whose pairs are disjoint, as a tournament has them. Where n is odd, one rests."""
+@functools.lru_cache(maxsize=64)
+def _rounds(n: int) -> _Array:
+    """Pairs of a sweep, (rounds, pairs, 2): every two of n once, in rounds whose pairs are disjoint, as a tournament has them. Where n is odd, one
+    rests."""
     players = list(range(n + n % 2))
     made = []
     for _ in range(len(players) - 1):
         half = len(players) // 2
-        pairs = [sorted(p) for p in zip(players[:half], reversed(players[half:]), strict=True) if max(p) < n]
-        made.append((np.array([p for p, _ in pairs], np.intp), np.array([q for _, q in pairs], np.intp)))
+        made.append([sorted(p) for p in zip(players[:half], reversed(players[half:]), strict=True) if max(p) < n])
         players[1:] = [players[-1], *players[1:-1]]
-    return made
-
-
-def _angles(difference: _Array, off: _Array, turns: _Array) -> tuple[_Array, _Array, _Array]:
-    """Tangent, cosine and sine of the rotations that make `off` 0; of others 0, 1 and 0."""
-    cot = difference / np.where(turns, 2 * off, 1.0)
-    t = np.copysign(1.0, cot) / (np.abs(cot) + np.sqrt(cot * cot + 1))
-    t = np.where(turns, t, 0.0)
-    c = 1 / np.sqrt(t * t + 1)
-    return t, c, t * c
+    return np.array(made, np.int64).reshape(len(made), n // 2, 2)
 
 
 def _scales(a: _Array) -> _Array:
     """Exponents of powers of two that bring the largest element of each matrix to [1/2, 1)."""
     return np.asarray(np.frexp(np.abs(a).max(axis=(1, 2), initial=0.0))[1])
-
-
-def _rotate(x: _Array, p: _Array, q: _Array, angles: tuple[_Array, _Array, _Array]) -> None:
-    """Rows p and q, (count, pairs, elements), in place: c x - s y and s x + c y where a pair is turned."""
-    turns, c, s = (part[..., None] for part in angles)
-    first, second = x[:, p], x[:, q]
-    x[:, p] = np.where(turns, c * first - s * second, first)
-    x[:, q] = np.where(turns, s * first + c * second, second)
 
 
 def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
@@ -123,31 +85,11 @@ def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
     lower = np.tri(n, dtype=bool)
     a = np.where(lower, a, np.swapaxes(a, 1, 2))
     scale = _scales(a)
-    a = np.ldexp(a, -scale[:, None, None])
-    v = np.array(np.broadcast_to(np.eye(n), a.shape))  # a row each
-    limit = 2.0**-60 * np.abs(a).max(axis=(1, 2), initial=0.0)[:, None]
-    rounds, index = _rounds(n), np.arange(n)
-    for _ in range(_SWEEPS if n > 1 else 0):
-        moved = False
-        for p, q in rounds:
-            off = a[:, p, q]
-            turns = np.abs(off) > limit
-            if not turns.any():
-                continue
-            moved = True
-            first, second = a[:, p, p], a[:, q, q]
-            t, c, s = _angles(second - first, off, turns)
-            _rotate(a, p, q, (turns, c, s))
-            _rotate(np.swapaxes(a, 1, 2), p, q, (turns, c, s))
-            a = np.where(lower, a, np.swapaxes(a, 1, 2))
-            change = t * off
-            a[:, p, p] = np.where(turns, first - change, first)
-            a[:, q, q] = np.where(turns, second + change, second)
-            a[:, p, q] = a[:, q, p] = np.where(turns, 0.0, off)
-            if vectors:
-                _rotate(v, p, q, (turns, c, s))
-        if not moved:
-            break
+    a = np.ascontiguousarray(np.ldexp(a, -scale[:, None, None]))
+    v = np.array(np.broadcast_to(np.eye(n), a.shape), order="C")  # a row each
+    if n > 1:
+        _core.diagonal(_rounds(n), _SWEEPS, a, v if vectors else None)
+    index = np.arange(n)
     values = a[:, index, index]
     order = np.argsort(values, axis=1, kind="stable")
     values = np.ldexp(np.take_along_axis(values, order, 1), scale[:, None])
@@ -173,24 +115,9 @@ def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _
         return u, values, v
     scale = _scales(a)
     columns = _turned(np.ldexp(a, -scale[:, None, None]))  # a row each
-    v = np.array(np.broadcast_to(np.eye(n), (count, n, n)))
-    rounds = _rounds(n)
-    for _ in range(_SWEEPS if n > 1 else 0):
-        moved = False
-        for p, q in rounds:
-            x, y = columns[:, p], columns[:, q]
-            xx, yy, xy = _dots(x, x), _dots(y, y), _dots(x, y)
-            x_size, y_size = np.sqrt(xx), np.sqrt(yy)
-            turns = (np.abs(xy) > m * 2.0**-51 * (x_size * y_size)) & (np.minimum(x_size, y_size) > _LEAST)
-            if not turns.any():
-                continue
-            moved = True
-            _, c, s = _angles(yy - xx, xy, turns)
-            _rotate(columns, p, q, (turns, c, s))
-            if vectors:
-                _rotate(v, p, q, (turns, c, s))
-        if not moved:
-            break
+    v = np.array(np.broadcast_to(np.eye(n), (count, n, n)), order="C")
+    if n > 1:
+        _core.orthogonal_rows(_rounds(n), _SWEEPS, _LEAST, columns, v if vectors else None)
     sizes = np.asarray(_statistics.norm(columns, axis=2)) if m and n else np.zeros((count, n))
     order = np.argsort(-sizes, axis=1, kind="stable")
     sizes = np.take_along_axis(sizes, order, 1)

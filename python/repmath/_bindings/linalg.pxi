@@ -60,3 +60,81 @@ def determinant(format, a, det, log):
         else:
             status = rm_det(f, batch, n, <void *>x.base, x.stride[0], x.stride[1], x.stride[2], <void *>y.base)
     _raise(status)
+
+
+def orthogonal_rows(const int64_t[:, :, ::1] pairs, int sweeps, double least, double[:, :, ::1] columns, v):
+    """Rotates the rows of each matrix until they are orthogonal, and those of v, which may be None."""
+    cdef rm_py_sweep sweep
+    cdef double[:, :, ::1] turned = columns if v is None else v
+    cdef bint vectors = v is not None
+    cdef int64_t i
+    cdef fenv_t saved
+    cdef rm_status status = 0
+    if pairs.shape[0] == 0 or columns.shape[2] == 0:
+        return
+    sweep.rounds, sweep.half, sweep.pair = pairs.shape[0], pairs.shape[1], &pairs[0, 0, 0]
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        for i in range(columns.shape[0]):
+            status |= rm_py_orthogonal_rows(&sweep, sweeps, least, columns.shape[1], columns.shape[2], &columns[i, 0, 0],
+                                            &turned[i, 0, 0] if vectors else NULL)
+        fesetenv(&saved)
+    _raise(status)
+
+
+def diagonal(const int64_t[:, :, ::1] pairs, int sweeps, double[:, :, ::1] a, v):
+    """Rotates each symmetric matrix until it is diagonal, and the rows of v, which may be None."""
+    cdef rm_py_sweep sweep
+    cdef double[:, :, ::1] turned = a if v is None else v
+    cdef bint vectors = v is not None
+    cdef int64_t i
+    cdef fenv_t saved
+    cdef Memory work
+    if pairs.shape[0] == 0:
+        return
+    sweep.rounds, sweep.half, sweep.pair = pairs.shape[0], pairs.shape[1], &pairs[0, 0, 0]
+    work = Memory(8 * 5 * sweep.half)
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        for i in range(a.shape[0]):
+            rm_py_diagonal(&sweep, sweeps, a.shape[1], &a[i, 0, 0], &turned[i, 0, 0] if vectors else NULL, <double *>work.data)
+        fesetenv(&saved)
+
+
+def reflectors(double[:, :, ::1] a, double[:, ::1] taus):
+    """Makes each matrix R and its reflectors, and taus their factors."""
+    cdef int64_t i
+    cdef fenv_t saved
+    cdef Memory work
+    cdef rm_status status = 0
+    if taus.shape[1] == 0:
+        return
+    work = Memory(8 * (a.shape[1] + a.shape[2]))
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        for i in range(a.shape[0]):
+            status |= rm_py_reflectors(a.shape[1], a.shape[2], &a[i, 0, 0], &taus[i, 0], <double *>work.data)
+        fesetenv(&saved)
+    _raise(status)
+
+
+def reflected(const double[:, :, ::1] a, const double[:, ::1] taus, bint transposed, double[:, :, ::1] c):
+    """Makes each c the product of the reflections, or its transpose, times c."""
+    cdef int64_t i
+    cdef fenv_t saved
+    cdef Memory work
+    cdef rm_status status = 0
+    if taus.shape[1] == 0 or c.shape[2] == 0:
+        return
+    work = Memory(8 * (c.shape[1] + c.shape[2]))
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        for i in range(a.shape[0]):
+            status |= rm_py_reflected(a.shape[1], a.shape[2], &a[i, 0, 0], taus.shape[1], &taus[i, 0], transposed, c.shape[2], &c[i, 0, 0],
+                                      <double *>work.data)
+        fesetenv(&saved)
+    _raise(status)
