@@ -34,6 +34,8 @@ cdef extern from "ufuncs.h":
 
 cdef extern from "factors.h":
     void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e) nogil
+    void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *exceptional) nogil
+    void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low, double *high) nogil
 
 cdef extern from "decompositions.h":
     ctypedef struct rm_py_sweep:
@@ -67,6 +69,7 @@ cdef extern from "steps.h":
     bint rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *to) nogil
     int rm_py_converted(int from_format, int to, int64_t n, const void *x, void *out) nogil
     int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum) nogil
+    void rm_py_divided(int64_t rows, int64_t cols, double *x, const double *by) nogil
     bint rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *data, const int *formats,
                          const rm_py_number *number, int own, int64_t n, void *out) nogil
 

@@ -80,8 +80,11 @@ static void partial(int64_t n, const char *x, ptrdiff_t step, double *m, int64_t
   int64_t exponent = 0, i = 0;
   for (; i < n; i++) {
     p *= factor(x, step, i);
-    if (take_exponent(&p, &exponent)) break;
-    m[i] = p, e[i] = exponent;
+    double here = p;
+    int64_t at = exponent;
+    if (take_exponent(&here, &at)) break;
+    m[i] = here, e[i] = at;
+    if (i % 4 == 3) p = here, exponent = at;
   }
   if (i == n) return;
   p = copysign(1.0, i ? m[i - 1] : 1.0);
@@ -93,4 +96,26 @@ static void partial(int64_t n, const char *x, ptrdiff_t step, double *m, int64_t
 
 void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e) {
   (partly ? partial : total)(n, x, step, m, e);
+}
+
+void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *exceptional) {
+  for (int64_t i = 0; i < n; i++) {
+    const double v = (double)x[i];
+    exceptional[i] *= kind(v);
+    m[i] *= v;
+    if (fabs(exceptional[i]) == 1.0) take_exponent(m + i, e + i);
+  }
+}
+
+void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low,
+                        double *high) {
+  for (int64_t i = 0; i < n; i++) {
+    const double off = count[i] * digits <= 53 ? 0.0 : 1.01 * 0x1p-53 * ((double)count[i] + 10.0);
+    const int64_t cut = e[i] < -500 ? -500 : e[i] > 500 ? 500 : e[i];
+    const uint64_t bits = (uint64_t)(cut + 1023) << 52;
+    double scale;
+    memcpy(&scale, &bits, 8);
+    const double wide = m[i] * scale;
+    low[i] = wide * (1.0 - off), high[i] = wide * (1.0 + off);
+  }
 }

@@ -8,3 +8,14 @@
  * 8 at most. Where a factor is 0, infinite or NaN, m is the product by IEEE 754's rules, and e is 0. `partly`: m and e have n
  * elements, of the first 1, 2, ... factors. */
 void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e);
+
+/* Multiplies running products by one more factor each: m 2^e as above, begun at 1 and 0. `exceptional`, begun at 1, is their
+ * product by IEEE 754's rules of the classes of the factors alone: once it is 0, infinite or NaN, it is the product. */
+void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *exceptional);
+
+/* The ends of an interval around the product m 2^e of count[i] factors of `digits` digits, in binary64, whose exponents are cut
+ * to what narrower formats have. A product of k factors is rounded k + 8 times at most, each time by at most 2^-53 of it: 1.01
+ * (k + 10) 2^-53 is more than that and the rounding of the ends, for k below 2^40. Where k factors have 53 digits or fewer
+ * together, nothing is rounded. */
+void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low,
+                        double *high);

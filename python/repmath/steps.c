@@ -118,6 +118,11 @@ int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const doub
   return outside ? -1 : !rounded;
 }
 
+void rm_py_divided(int64_t rows, int64_t cols, double *x, const double *by) {
+  for (int64_t i = 0; i < rows; i++, x += cols)
+    for (int64_t j = 0; j < cols && by[i] != 1.0; j++) x[j] /= by[i];
+}
+
 /* Whether a number of binary64 may be a boundary of rounding of a narrower format, as may_be_boundary of _narrow.py says:
  * what was rounded to it may lie on either side. */
 static int beside_boundary(double s, int to) {

@@ -66,3 +66,6 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
 /* Adds x[i] to sum[at[i]], and nothing where at[i] is -1; places are below `size`. Returns 1; 0 where a sum is rounded or not
  * finite beside terms that are of binary64 (`wide`) and not of a narrower format; -1 where a place is out of range. */
 int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum);
+
+/* Divides the elements of each row by one number, in binary64. */
+void rm_py_divided(int64_t rows, int64_t cols, double *x, const double *by);

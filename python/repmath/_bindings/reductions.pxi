@@ -127,18 +127,100 @@ def cumsum_axis(format_x, format_out, Py_ssize_t inner, const unsigned char[:, :
     _raise(status)
 
 
-def factors(const float[:, :] x, double[:, ::1] m, int64_t[:, ::1] e, bint partial):
-    """The product of each row of x as m times 2**e (factors.h); with `partial`, of its first 1, 2, ... numbers."""
-    cdef Py_ssize_t i
+cdef int64_t _products_between(int format, int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *ends, char *out,
+                               unsigned char *left, rm_status *status) noexcept nogil:
+    """Rounds both ends of the intervals around products; where they differ, `left` is 1. ends: 3 n numbers. Returns how many differ."""
+    cdef ptrdiff_t size = _SIZES[format]
+    cdef char *other = <char *>&ends[2 * n]
+    cdef int64_t i, open_ = 0
+    rm_py_product_ends(n, count, digits, m, e, ends, &ends[n])
+    status[0] = rm_py_converted(RM_FORMAT_F64, format, n, ends, out)
+    if status[0] == 0:
+        status[0] = rm_py_converted(RM_FORMAT_F64, format, n, &ends[n], other)
+    for i in range(n):
+        left[i] = memcmp(out + i * size, other + i * size, size) != 0
+        open_ += left[i]
+    return open_
+
+
+def products(const float[:, :] x, int digits, format, bint partial, out, unsigned char[:, ::1] left):
+    """The product of each row of numbers of `digits` digits, or of its first 1, 2, ... ones, rounded to a format below float64: out has one column, or
+    those of x. Where the bound of factors.h leaves it open, `left` is 1. Returns how many these are."""
+    cdef View y = _view(out)
+    cdef int64_t n = x.shape[1], rows = x.shape[0], columns = n if partial else 1, i, open_ = 0
+    cdef ptrdiff_t size
+    cdef int f
+    cdef Memory memory
+    cdef int64_t *count
     cdef fenv_t saved
-    if x.shape[1] == 0:
-        return
+    cdef rm_status status = 0
+    f, size = _FORMATS[format]
+    if n == 0 or rows == 0:
+        return 0
+    columns *= 1 if partial else rows  # as many at a time
+    memory = Memory(8 * 6 * columns)
+    count = <int64_t *>memory.data
     with nogil:
         fegetenv(&saved)
         fesetenv(FE_DFL_ENV)
-        for i in range(x.shape[0]):
-            rm_py_product(x.shape[1], <const char *>&x[i, 0], x.strides[1], partial, &m[i, 0], &e[i, 0])
+        for i in range(columns):
+            count[i] = i + 1 if partial else n
+        if partial:
+            for i in range(rows):
+                if status == 0:
+                    rm_py_product(n, <const char *>&x[i, 0], x.strides[1], True, <double *>&count[columns], &count[2 * columns])
+                    open_ += _products_between(f, n, count, digits, <double *>&count[columns], &count[2 * columns], <double *>&count[3 * columns],
+                                               <char *>y.base + i * n * size, &left[i, 0], &status)
+        else:
+            for i in range(rows):
+                rm_py_product(n, <const char *>&x[i, 0], x.strides[1], False, <double *>&count[columns + i], &count[2 * columns + i])
+            open_ = _products_between(f, rows, count, digits, <double *>&count[columns], &count[2 * columns], <double *>&count[3 * columns], <char *>y.base,
+                                      &left[0, 0], &status)
         fesetenv(&saved)
+    _raise(status)
+    return open_
+
+
+def scattered_products(const float[:, ::1] x, const int64_t[::1] index, const float[:, ::1] source, int digits, format, bint own, out,
+                       unsigned char[:, ::1] left):
+    """The products of each row of x, unless it is not included, and the rows of the source that the index names it for. Rows that it does not name are 1.
+    As in products, `left` says what is open."""
+    cdef View y = _view(out)
+    cdef int64_t rows = x.shape[0], cols = x.shape[1], n = rows * cols, i, j, k, open_ = 0
+    cdef int f
+    cdef Memory memory
+    cdef int64_t *count
+    cdef int64_t *e
+    cdef double *m
+    cdef double *exceptional
+    cdef fenv_t saved
+    cdef rm_status status = 0
+    f, _ = _FORMATS[format]
+    if n == 0:
+        return 0
+    memory = Memory(8 * 7 * n)
+    count, m, e, exceptional = <int64_t *>memory.data, <double *>memory.data + n, <int64_t *>memory.data + 2 * n, <double *>memory.data + 3 * n
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        for i in range(n):
+            count[i], m[i], e[i], exceptional[i] = 0, 1.0, 0, 1.0
+        for k in range(-1, index.shape[0]):
+            for i in range(rows if k < 0 and own else 0):
+                rm_py_multiply(cols, &x[i, 0], &m[i * cols], &e[i * cols], &exceptional[i * cols])
+            i = index[k] if k >= 0 else 0
+            if k >= 0:
+                rm_py_multiply(cols, &source[k, 0], &m[i * cols], &e[i * cols], &exceptional[i * cols])
+                for j in range(cols):
+                    count[i * cols + j] += 1
+        for i in range(n):
+            count[i] += own
+            if exceptional[i] != 1.0 and exceptional[i] != -1.0:
+                m[i], e[i] = exceptional[i], 0
+        open_ = _products_between(f, n, count, digits, m, e, <double *>memory.data + 4 * n, <char *>y.base, &left[0, 0], &status)
+        fesetenv(&saved)
+    _raise(status)
+    return open_
 
 
 def stats():

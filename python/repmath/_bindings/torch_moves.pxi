@@ -68,29 +68,28 @@ cdef bint _are_rows(const rm_py_strided *x, const rm_py_strided *index, const rm
     return cols > 1
 
 
-cdef void _means(int format, int64_t n, char *out, int64_t m, const int64_t *place, bint include_self, double *memory, _Binary divide) noexcept nogil:
-    """Divides each sum, in binary64, by the number of its terms, then rounds to the format."""
+cdef void _means(int format, int64_t rows, int64_t cols, char *out, int64_t m, const int64_t *place, bint include_self, double *memory) noexcept nogil:
+    """Divides each row of sums, in binary64, by the number of its terms, then rounds to the format."""
     cdef int64_t i
-    for i in range(n):
+    cdef double *wide = &memory[rows]
+    for i in range(rows):
         memory[i] = 1
     for i in range(m if not include_self else 0):
         memory[place[i]] = 0
     for i in range(m):
         memory[place[i]] += 1
-    rm_py_converted(format, RM_FORMAT_F64, n, out, &memory[n])
-    divide(n, &memory[n], 8, memory, 8, &memory[n], 8)
-    rm_py_converted(RM_FORMAT_F64, format, n, &memory[n], out)
+    rm_py_converted(format, RM_FORMAT_F64, rows * cols, out, wide)
+    rm_py_divided(rows, cols, wide, memory)
+    rm_py_converted(RM_FORMAT_F64, format, rows * cols, wide, out)
 
 
 cdef class Scattered(Call):
     """Exact sums into places, rounded once; index_put and put without accumulation leave the last value in a place."""
 
     cdef int what, into
-    cdef rm_py_function *divide[4]
 
     def __init__(self, what, into):
         self.what, self.into = _SCATTERED[what], _INTO[into]
-        rm_py_functions(b"divide", self.divide)
 
     cdef bint _read(self, tuple args, dict kwargs, rm_py_strided *x, rm_py_strided *index, rm_py_strided *source, int *dim, bint *add,
                     bint *mean, bint *own, bint *negative) except -1:
@@ -208,7 +207,7 @@ cdef class Scattered(Call):
                 source.shape[d] = index.shape[d]
         return True
 
-    cdef object _by_rows(self, tuple args, rm_py_strided *x, const rm_py_strided *index, const rm_py_strided *source, bint add):
+    cdef object _by_rows(self, tuple args, rm_py_strided *x, const rm_py_strided *index, const rm_py_strided *source, bint add, bint mean):
         """As run, where an index names whole rows of the first axis: rows of the source are added, or copied, as they lie."""
         cdef Operand to
         cdef int64_t n = index.shape[0], rows = x.shape[0], cols = 1, k, i
@@ -225,7 +224,7 @@ cdef class Scattered(Call):
             return NotImplemented
         if self.into == FIRST and not (_apart_from(&to, index) and _apart_from(&to, source)):
             return NotImplemented
-        memory = Memory(8 * n)
+        memory = Memory(8 * (n + (rows + to.n if mean else 0)))
         place = <int64_t *>memory.data
         with nogil:
             for i in range(n):
@@ -239,6 +238,8 @@ cdef class Scattered(Call):
                     memcpy(to.data, x.data, to.n * size)
                 if add:
                     status = rm_index_add(x.format, rows, cols, to.data, cols * size, size, n, place, 8, source.data, source.stride[0], size)
+                    if mean and status == 0:
+                        _means(x.format, rows, cols, to.data, n, place, True, <double *>(place + n))
                 else:
                     for i in range(n):
                         memcpy(to.data + place[i] * cols * size, <const char *>source.data + i * source.stride[0], cols * size)
@@ -262,8 +263,8 @@ cdef class Scattered(Call):
         for i in range(source.ndim):
             m *= source.shape[i]
             elements *= x.shape[i]
-        if dim == 0 and m > 0 and own and not mean and not negative and _are_rows(&x, &index, &source):
-            return self._by_rows(args, &x, &index, &source, add)
+        if dim == 0 and m > 0 and own and not negative and _are_rows(&x, &index, &source):
+            return self._by_rows(args, &x, &index, &source, add, mean)
         if m > MANY or elements > MANY:
             return NotImplemented
         out = args[0] if self.into == FIRST else args[0].new_empty(args[0].shape)
@@ -293,7 +294,7 @@ cdef class Scattered(Call):
                 if add:
                     status = rm_index_add(x.format, to.n, 1, to.data, size, size, m, place, 8, values, size, size)
                     if mean and status == 0:
-                        _means(x.format, to.n, to.data, m, place, own, <double *>(place + 3 * m), <_Binary>self.divide[RM_FORMAT_F64])
+                        _means(x.format, to.n, 1, to.data, m, place, own, <double *>(place + 3 * m))
                 else:
                     for i in range(m):
                         memcpy(to.data + place[i] * size, values + i * size, size)

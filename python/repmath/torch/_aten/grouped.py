@@ -6,16 +6,46 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from .common import KERNELS, Uncovered, apply, convert, integers, kernel, same_number
+from ... import _core
+from ..._dtypes import F64, NAMES
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import KERNELS, Array, Uncovered, apply, convert, integers, kernel, same_number
+from .prod import scattered
 from .reductions import alike
 
 _Maybe: TypeAlias = torch.Tensor | None
+
+
+def _reduced_arrays(x: Array, index: Array, source: Array, reduce: str, include_self: bool) -> Array | None:
+    """reduced_lines of formats below binary64, all lines in one pass."""
+    if reduce == "prod":
+        return scattered(x, index, source, include_self)
+    if reduce != "mean" or x.dtype == F64:
+        return None
+    lines, terms = x.reshape(1, len(x), -1), source.reshape(1, len(source), -1)
+    if include_self:  # before the others of its list
+        terms = np.concatenate((lines, terms), 1)
+        index = np.append(np.arange(len(x)), index)
+    order = np.argsort(index, kind="stable")
+    counts = np.bincount(index, minlength=len(x))
+    first = np.append(0, counts.cumsum())
+    made = np.empty(lines.shape, x.dtype)
+    name = NAMES[x.dtype]
+    _core.gather_sum(name, name, np.ascontiguousarray(terms), order, None, first, 1, True, made)
+    if include_self:
+        counts -= 1
+    made[0, counts == 0] = lines[0, counts == 0]
+    return made.reshape(x.shape)
 
 
 def reduced_lines(
     x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, reduce: str, include_self: bool
 ) -> torch.Tensor:
     """x with each line that the index names reduced with the lines of the source that it names it for."""
+    if x.dtype in FORMATS and x.dtype is source.dtype and index.numel() and x.numel():
+        found = _reduced_arrays(as_array(x), as_array(index.to(torch.int64).contiguous()), as_array(source), reduce, include_self)
+        if found is not None:
+            return as_tensor(found)
     made = x.clone(memory_format=torch.contiguous_format)
     for rows, places in alike(index):
         terms = source[places]

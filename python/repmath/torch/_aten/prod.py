@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ... import _core
-from ..._dtypes import BF16, F16, F32, F64
+from ..._dtypes import BF16, F16, F32, F64, NAMES
 from .._tensors import as_tensor
 from .common import UFUNCS, Array, convert_array, counted, in_binary64, integers, kernel, nearest_odd, whole
 from .reductions import _axes, _operand, _result
@@ -115,25 +115,15 @@ _DIGITS = {F16: 11, BF16: 8, F32: 24}
 
 
 def _by_binary64(a: Array, dtype: Any, partial: bool) -> tuple[Array, Array] | None:
-    """Products in binary64 for a narrower format, their exponents apart, and where their rounding is sure; None of binary64.
-
-    A product of k factors is rounded k + 8 times at most, each time by at most 2**-53 of it: 1.01 (k + 8) 2**-53 is more than that, for k below
-    2**40. Where k factors have 53 digits or fewer together, nothing is rounded. The ends of the interval are rounded too.
-    """
+    """Products in binary64 for a narrower format, their exponents apart, and where their rounding is not sure (factors.h); None of binary64."""
     if dtype == F64 or a.dtype == F64:
         return None
     n, shape = a.shape[-1], a.shape if partial else a.shape[:-1]
     rows = a.astype(F32, copy=False).reshape(-1, n)
     columns = n if partial else 1
-    high, exponent = np.empty((len(rows), columns)), np.empty((len(rows), columns), np.int64)
-    _core.factors(rows, high, exponent, partial)
-    count = np.arange(1, n + 1) if partial else np.array([n])
-    beyond = np.where(count * _DIGITS[a.dtype] <= 53, 0.0, 1.01 * 2.0**-53 * (count + 10.0))
-    with np.errstate(all="ignore"):
-        wide = np.ldexp(high, np.clip(exponent, -500, 500))  # beyond the range of every narrower format
-        low, above = (convert_array(wide * (1.0 + s * beyond), dtype) for s in (-1, 1))
-    sure = (low == above) | (high == 0) | ~np.isfinite(high)
-    return low.reshape(shape), sure.reshape(shape)
+    made, left = np.empty((len(rows), columns), dtype), np.empty((len(rows), columns), np.uint8)
+    _core.products(rows, _DIGITS[a.dtype], NAMES[np.dtype(dtype)], partial, made, left)
+    return made.reshape(shape), left.reshape(shape)
 
 
 def _product(a: Array, dtype: Any, partial: bool) -> Array:
@@ -141,11 +131,29 @@ def _product(a: Array, dtype: Any, partial: bool) -> Array:
     found = _by_binary64(a, dtype, partial) if a.size else None
     if found is None:
         return _product_in_parts(a, dtype, partial)
-    made, sure = found
-    if not sure.all():
-        lines = ~sure.all(-1) if partial else ~sure
+    made, left = found
+    if left.any():
+        lines = left.any(-1) if partial else left != 0
         made[lines] = _product_in_parts(a[lines], dtype, partial)
     return made
+
+
+def scattered(x: Array, index: Array, source: Array, include: bool) -> Array | None:
+    """x with each row that the index names multiplied by the rows of the source that it names it for, or replaced by their product. None of
+    binary64."""
+    if x.dtype == F64:
+        return None
+    rows, factors = (np.ascontiguousarray(v.reshape(len(v), -1), F32) for v in (x, source))
+    made, left = np.empty(rows.shape, x.dtype), np.empty(rows.shape, np.uint8)
+    _core.scattered_products(rows, index, factors, _DIGITS[x.dtype], NAMES[x.dtype], include, made, left)
+    named = np.zeros(len(rows), bool)
+    named[index] = True
+    if not named.all():
+        made[~named], left[~named] = x.reshape(rows.shape)[~named], 0
+    for i, j in np.argwhere(left):
+        terms = factors[index == i, j]
+        made[i, j] = _product_in_parts(np.append(rows[i, j], terms) if include else terms, x.dtype, False)
+    return made.reshape(x.shape)
 
 
 def _product_in_parts(a: Array, dtype: Any, partial: bool) -> Array:

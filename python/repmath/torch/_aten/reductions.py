@@ -300,6 +300,8 @@ def nansum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: 
     made: torch.Tensor = sum(x, dim, keepdim, dtype=dtype)
     if not bool(made.isnan().any()):  # nor is a term one
         return made
+    if x.is_floating_point() and x.is_cpu:
+        return sum(x.nan_to_num(0.0, torch.inf, -torch.inf), dim, keepdim, dtype=dtype)
     return sum(torch.where(x.isnan(), x.new_zeros(()), x), dim, keepdim, dtype=dtype)
 
 
