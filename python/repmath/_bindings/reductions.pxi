@@ -127,8 +127,8 @@ def cumsum_axis(format_x, format_out, Py_ssize_t inner, const unsigned char[:, :
     _raise(status)
 
 
-cdef int64_t _products_between(int format, int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *ends, char *out,
-                               unsigned char *left, rm_status *status) noexcept nogil:
+cdef int64_t _products_between(int format, int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *ends,
+                               char *out, unsigned char *left, rm_status *status) noexcept nogil:
     """Rounds both ends of the intervals around products; where they differ, `left` is 1. ends: 3 n numbers. Returns how many differ."""
     cdef ptrdiff_t size = _SIZES[format]
     cdef char *other = <char *>&ends[2 * n]
@@ -169,13 +169,13 @@ def products(const float[:, :] x, int digits, format, bint partial, out, unsigne
             for i in range(rows):
                 if status == 0:
                     rm_py_product(n, <const char *>&x[i, 0], x.strides[1], True, <double *>&count[columns], &count[2 * columns])
-                    open_ += _products_between(f, n, count, digits, <double *>&count[columns], &count[2 * columns], <double *>&count[3 * columns],
+                    open_ += _products_between(f, n, count, digits, <double *>&count[n], &count[2 * n], <double *>&count[3 * n],
                                                <char *>y.base + i * n * size, &left[i, 0], &status)
         else:
             for i in range(rows):
                 rm_py_product(n, <const char *>&x[i, 0], x.strides[1], False, <double *>&count[columns + i], &count[2 * columns + i])
-            open_ = _products_between(f, rows, count, digits, <double *>&count[columns], &count[2 * columns], <double *>&count[3 * columns], <char *>y.base,
-                                      &left[0, 0], &status)
+            open_ = _products_between(f, rows, count, digits, <double *>&count[rows], &count[2 * rows], <double *>&count[3 * rows],
+                                      <char *>y.base, &left[0, 0], &status)
         fesetenv(&saved)
     _raise(status)
     return open_
@@ -199,7 +199,8 @@ def scattered_products(const float[:, ::1] x, const int64_t[::1] index, const fl
     if n == 0:
         return 0
     memory = Memory(8 * 7 * n)
-    count, m, e, exceptional = <int64_t *>memory.data, <double *>memory.data + n, <int64_t *>memory.data + 2 * n, <double *>memory.data + 3 * n
+    count, m = <int64_t *>memory.data, <double *>memory.data + n
+    e, exceptional = count + 2 * n, m + 2 * n
     with nogil:
         fegetenv(&saved)
         fesetenv(FE_DFL_ENV)

@@ -28,14 +28,14 @@ cdef class GridSample(Call):
         cdef rm_gather a
         cdef int first = self.gradient, d, f
         cdef int64_t shape[MAX_AXES]
-        cdef int64_t taps = 1, size = 1, channels, terms
+        cdef int64_t taps = 1, size = 1, channels, terms, count, i
         cdef ptrdiff_t steps[3]
         cdef Memory memory
         cdef int64_t *at
         cdef double *weight
         cdef bint wanted[2]
         cdef bint sure = True
-        cdef rm_status status
+        cdef rm_status status = 0
         if kwargs or len(args) != (7 if self.gradient else 5) or type(args[first + 2]) is not int or type(args[first + 3]) is not int:
             return NotImplemented
         held_x, held_grid = _read(args[first], &x), _read(args[first + 1], &grid)
@@ -54,7 +54,8 @@ cdef class GridSample(Call):
             shape[2 + d] = grid.shape[1 + d]
             s.points *= grid.shape[1 + d]
             taps *= 4 if s.mode == 2 else 1 if s.mode == 1 else 2
-        terms = s.samples * taps * s.points
+        count = s.samples
+        terms = (1 if self.gradient else count) * taps * s.points  # gradients take one sample after the other
         if terms * channels > MANY:
             return NotImplemented
         if self.gradient:
@@ -69,19 +70,27 @@ cdef class GridSample(Call):
             of_grid = _new(args[2], grid.shape, grid.ndim, &dgrid) if wanted[1] else None
         else:
             out = _new(args[0], shape, x.ndim, &y)
-        memory = Memory(8 * (terms * (3 + 2 * s.dims + 2 * channels) + g.n + 3 * x.n + grid.n if self.gradient else 2 * terms))
+        memory = Memory(8 * (terms * (3 + 2 * s.dims + 2 * channels) + (g.n + 3 * x.n + grid.n) // max(count, 1) if self.gradient else 2 * terms))
         at = <int64_t *>memory.data
         weight = <double *>(memory.data + 8 * terms)
         with nogil:
-            status = rm_grid_terms(f, &s, grid.data, at, weight, weight + terms if self.gradient and wanted[1] else NULL)
+            if not self.gradient:
+                status = rm_grid_terms(f, &s, grid.data, at, weight, NULL)
             if status == 0 and not self.gradient:
                 a.lines, a.elements, a.inner, a.points, a.taps, a.group = s.samples * channels, size, 1, s.points, taps, channels
                 a.first, a.at, a.weight, a.mean = NULL, at, weight, 0
                 steps[0], steps[1], steps[2] = size * _SIZES[f], _SIZES[f], _SIZES[f]
                 status = rm_gather_sum(f, f, &a, x.data, steps, y.data)
-            if status == 0 and self.gradient:
-                status = _sampled_gradients(&s, f, channels, size, taps, g.n, x.n, g.data, x.data, at, weight, dx.data if wanted[0] else NULL,
-                                            dgrid.data if wanted[1] else NULL, &sure)
+            if self.gradient:
+                s.samples = 1
+                for i in range(count):
+                    if status == 0 and sure:
+                        status = rm_grid_terms(f, &s, grid.data + i * (grid.n // count) * _SIZES[f], at, weight, weight + terms if wanted[1] else NULL)
+                    if status == 0 and sure:
+                        status = _sampled_gradients(&s, f, channels, size, taps, g.n // count, x.n // count, g.data + i * (g.n // count) * _SIZES[f],
+                                                    x.data + i * (x.n // count) * _SIZES[f], at, weight,
+                                                    dx.data + i * (x.n // count) * _SIZES[f] if wanted[0] else NULL,
+                                                    dgrid.data + i * (grid.n // count) * _SIZES[f] if wanted[1] else NULL, &sure)
         _raise(status)
         if not sure:
             return NotImplemented

@@ -43,7 +43,9 @@ def reduced_lines(
 ) -> torch.Tensor:
     """x with each line that the index names reduced with the lines of the source that it names it for."""
     if x.dtype in FORMATS and x.dtype is source.dtype and index.numel() and x.numel():
-        found = _reduced_arrays(as_array(x), as_array(index.to(torch.int64).contiguous()), as_array(source), reduce, include_self)
+        found = _reduced_arrays(
+            as_array(x), as_array(index.to(torch.int64).contiguous()), as_array(source), reduce, include_self
+        )
         if found is not None:
             return as_tensor(found)
     made = x.clone(memory_format=torch.contiguous_format)

@@ -297,10 +297,9 @@ def logsumexp(x: torch.Tensor, dim: _Dims, keepdim: bool = False) -> torch.Tenso
 def nansum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     if dtype is not None and counted(dtype):
         return sum(torch.where(x.isnan(), x.new_zeros(()), x), dim, keepdim, dtype=dtype)
-    made: torch.Tensor = sum(x, dim, keepdim, dtype=dtype)
-    if not bool(made.isnan().any()):  # nor is a term one
-        return made
-    if x.is_floating_point() and x.is_cpu:
+    if not x.is_floating_point() or not bool(x.sum().isnan()):  # PyTorch's own sum is NaN where a term is
+        return sum(x, dim, keepdim, dtype=dtype)
+    if x.is_cpu:
         return sum(x.nan_to_num(0.0, torch.inf, -torch.inf), dim, keepdim, dtype=dtype)
     return sum(torch.where(x.isnan(), x.new_zeros(()), x), dim, keepdim, dtype=dtype)
 
