@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._arguments import integer
-from ._dtypes import F32, F64, check, common, is_integer
+from ._dtypes import F32, F64, NAMES, check, common, is_integer
 from ._environment import guarded
-from ._memory import asarray
+from ._memory import asarray, on_device
 from ._reductions import _check_out, _deliver, _dot, _matmul_general, _result_dtype, dot, matmul
 from ._reductions import sum as _sum
 
@@ -27,6 +27,8 @@ _add = _core.ufuncs["add"]
 _multiply = _core.ufuncs["multiply"]
 
 _Labels = list[Hashable]
+
+_FEW = 1 << 18  # elements that one thread multiplies
 
 
 def _distinct(x: np.ndarray, labels: _Labels) -> tuple[np.ndarray, _Labels]:
@@ -416,6 +418,12 @@ def vecdot(
         raise ValueError(
             f"vecdot: the axes of x1 and x2 but the vectors' do not broadcast: {x.shape} and {y.shape}"
         ) from None
+    if out is None and dtype is None and x.ndim > 1 and x.shape == y.shape and x.dtype == y.dtype and x.dtype in (F32, F64):
+        if not on_device(x) and x.flags.c_contiguous and y.flags.c_contiguous and 0 < x.size <= _FEW:
+            made = np.empty(x.shape[:-1], x.dtype)
+            _core.row_dots(NAMES[x.dtype], *(v.reshape(-1, x.shape[-1]) for v in (x, y)), made)
+            if np.isfinite(made).all():  # otherwise NumPy's ufuncs warn
+                return made
     return einsum("...k,...k->...", x, y, out=out, dtype=dtype)
 
 

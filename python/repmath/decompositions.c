@@ -3,9 +3,7 @@
 #include "decompositions.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "../../include/repmath/repmath.h"
+#include <repmath/repmath.h>
 
 static double dot(int64_t n, const double *x, const double *y, rm_status *status) {
   double made = 0.0;

@@ -52,3 +52,21 @@ def convolve(what, format, sizes, first, second, bias, out):
         feupdateenv(&before)
     _raise(status)
     return [kind for kind, flag in (("over", FE_OVERFLOW), ("invalid", FE_INVALID)) if raised & flag]
+
+
+def row_dots(format, x, y, out):
+    """The dot product of each row of x with that of y, of float32 or float64; all are contiguous."""
+    cdef View a = _view(x), b = _view(y), to = _view(out)
+    cdef int64_t rows = x.shape[0], n = x.shape[1], i
+    cdef ptrdiff_t row
+    cdef int f
+    cdef rm_status status = 0
+    f, size = _FORMATS[format]
+    row = n * size
+    with nogil:
+        for i in range(rows):
+            if f == RM_FORMAT_F32:
+                status |= rm_dot_f32(n, <const float *>(<char *>a.base + i * row), 4, <const float *>(<char *>b.base + i * row), 4, <float *>to.base + i)
+            else:
+                status |= rm_dot_f64(n, <const double *>(<char *>a.base + i * row), 8, <const double *>(<char *>b.base + i * row), 8, <double *>to.base + i)
+    _raise(status)
