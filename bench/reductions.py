@@ -5,6 +5,7 @@ from convolution import convolutions
 from operators import operators
 from products import halves, hard_data
 from random_numbers import random_numbers
+from random_roundings import random_roundings
 from threadpoolctl import threadpool_limits
 from timing import compare
 from training import training
@@ -78,6 +79,7 @@ def run(quick=False):
             *operators(quick),
             *convolutions(quick),
             *training(quick),
+            *random_roundings(quick),
         ]
     finally:
         repmath.set_num_threads(threads)

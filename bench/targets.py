@@ -44,6 +44,10 @@ def targets(isa):
                 found[f"{name} f32 4096x1024, {threads}"] = [("PyTorch", 4.0)]
     for name in ("LeNet 100x1x28x28", "ResNet-18 32x3x32x32", "GPT-2 4 layers of 256, 8x128"):
         found[f"peak memory of a training step, {name}"] = [("PyTorch", 1.3)]
+    found["stochastic matmul f32 1024^3"] = [("nearest", 1 / 0.93)]
+    found["stochastic AdamW bf16 1e7 parameters"] = [("PyTorch", 0.5)]
+    for mode, limit in (("stochastic", 1.25), ("up_down", 1.15)):
+        found[f"{mode} training steps, geometric mean"] = [("reproducible", limit)]
     for fmt in ("f32", "f64"):
         for what in ("sum", "dot"):
             found[f"{what} {fmt} 1e5"], found[f"{what} {fmt} 1e7"] = [("NumPy", 2.0)], [("NumPy", 1.1)]

@@ -52,6 +52,15 @@ RM_API rm_status rm_random_matmul(int format, int out_format, int64_t m, int64_t
                                   const rm_random_operand *b, const rm_random_operand *bias, void *c,
                                   const rm_random_rounding *r);
 
+/* `batch` such products at the speed of rm_matmul_batched, of `format` RM_FORMAT_F16, RM_FORMAT_BF16 or RM_FORMAT_F32 and
+ * `format_out` the same or RM_FORMAT_F32: operand number q is q next_a bytes from the first, and element (q m + i) n + j of r
+ * is C[q][i][j], contiguous. bias may be NULL. RM_ERR_OVERLAP: C may share bytes with an operand. RM_ROUND_UP_DOWN is an
+ * RM_ERR_ENUM of argument 14: it moves what is rounded to nearest. */
+RM_API rm_status rm_random_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k,
+                                          const rm_random_operand *a, ptrdiff_t next_a, const rm_random_operand *b,
+                                          ptrdiff_t next_b, const rm_random_operand *bias, ptrdiff_t next_bias, void *c,
+                                          const rm_random_rounding *r);
+
 /* out[i] = a number within radius[i] of middle[i], rounded under r, for results that were evaluated in binary64 with a bound
  * of the error. Where numbers within the radius round differently, or it is not finite, undecided[i] is 1 and out[i] is 0;
  * else 0. A radius of 0 means middle[i] itself, radius NULL that all are 0. A zero gives +0. `format` is RM_FORMAT_F16,

@@ -24,6 +24,8 @@ cdef extern from "ufuncs.h":
     dict rm_py_elementwise_ufuncs()
     dict rm_py_reduction_gufuncs()
     dict rm_py_rounded_ufuncs(int mode)
+    int rm_py_set_scoped(object ufuncs, object function) except -1
+    void rm_py_open_scopes(long more)
     int rm_py_promote_to_double(object ufuncs) except -1
     int rm_py_add_bfloat16(object ufuncs, object dtype_class) except -1
     int rm_py_add_bfloat16_reductions(object gufuncs, object dtype_class) except -1
@@ -327,6 +329,10 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_random_matmul(int format, int out_format, long long m, long long n, long long k, const rm_random_operand *a,
                                const rm_random_operand *b, const rm_random_operand *bias, void *c,
                                const rm_random_rounding *r) nogil
+    rm_status rm_random_matmul_batched(int format, int out_format, long long batch, long long m, long long n, long long k,
+                                       const rm_random_operand *a, ptrdiff_t next_a, const rm_random_operand *b,
+                                       ptrdiff_t next_b, const rm_random_operand *bias, ptrdiff_t next_bias, void *c,
+                                       const rm_random_rounding *r) nogil
     rm_status rm_random_balls(int format, long long n, const double *middle, const double *radius, void *out,
                               unsigned char *undecided, const rm_random_rounding *r) nogil
     rm_status rm_random_formula(int formula, int format, long long n, double a, const void *x, const void *y, const void *z,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import _arguments, _core, _dlpack, _frameworks
+from . import _arguments, _core, _dlpack, _frameworks, _scope
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -19,7 +19,7 @@ def guarded(function: _Function) -> _Function:
     """Runs the function in the default floating-point environment, restores the caller's, and accepts arrays with __dlpack__."""
 
     takes, rest, named = _arguments.parameters(function)
-    look = _dlpack.look
+    look, scopes = _dlpack.look, _scope.OPEN
 
     @functools.wraps(function)
     def inside(*arguments: Any, **keywords: Any) -> Any:
@@ -27,6 +27,8 @@ def guarded(function: _Function) -> _Function:
         if found:
             _arguments.check_all(function, arguments, keywords)
             return _frameworks.call(inside, arguments, keywords)
+        if scopes and (made := _scope.call(function, arguments, keywords)) is not NotImplemented:
+            return made
         with _core.Environment():
             return function(*arguments, **keywords)
 

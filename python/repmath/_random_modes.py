@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from . import _core, _reductions
 from ._dtypes import FORMATS, NAMES, check_held, common
 from ._environment import guarded
-
-RANDOM_MODES = ("stochastic", "random", "up_down")
+from ._scope import RANDOM_MODES as RANDOM_MODES
 
 
 def place(mode: Any, seed: Any, stream: Any) -> tuple[str, int, int, int]:
@@ -92,21 +91,17 @@ def formula(name: str, a: float, arrays: tuple[Any, ...], place: tuple[str, int,
     return None if left else made
 
 
-def _from_binary64(x: Any, y: Any, add: Any, target: np.dtype[Any], place: tuple[str, int, int, int]) -> tuple[Any, Any]:
-    """A product of numbers of at most 24 bits, and which of its elements are left open. Its exact sums are rounded to binary64 first: half a
-    last place, at most 2^-53 of the number; the terms are multiples of 2^-298, so that one that rounds to 0 is 0. A bias is added by a two-sum, whose
-    second part is what that rounds; the sum of both is rounded by less than 2^-52 of it."""
-    wide = np.asarray(_reductions.matmul(x, y, dtype=np.float64))
-    with np.errstate(all="ignore"):
-        radius = np.abs(wide) * 2.0**-53
-        if add is not None:
-            bias = add.astype(np.float64)
-            total = wide + bias
-            t = total - wide
-            radius = (radius + np.abs((wide - (total - t)) + (bias - t))) * (1 + 2.0**-51)
-            wide = total
-        made, undecided = balls(wide, radius, target, place)
-    return made, np.flatnonzero(undecided)
+def _products(x: Any, y: Any, add: Any, target: np.dtype[Any], place: tuple[str, int, int, int]) -> Any:
+    """Products of broadcast operands that binary32 holds, to their format or binary32."""
+    made = np.empty((*x.shape[:-1], y.shape[-1]), target)
+    count = int(np.prod(x.shape[:-2], dtype=np.int64))
+
+    def in_line(v: Any) -> Any:
+        return None if v is None else v.reshape(count, *v.shape[-2:])
+
+    if made.size:
+        _core.random_products(NAMES[x.dtype], NAMES[target], in_line(x), in_line(y), in_line(add), in_line(made), place)
+    return made
 
 
 def _operand(name: str, value: Any) -> np.ndarray:
@@ -217,30 +212,15 @@ def matmul(
     if add is not None:
         shaped = (*batch, *((m,) if left.ndim > 1 else ()), *((n,) if right.ndim > 1 else ()))
         add = np.broadcast_to(np.asarray(add, held), shaped).reshape(result.shape)
-    left_open = None
-    if target.itemsize < 8 and held.itemsize < 8 and mode != "up_down" and k:
-        result, left_open = _from_binary64(x, y, add, target, (mode, seed, stream, first))
-    if left_open is None or left_open.size > result.size // 16:
+    if held.itemsize < 8 and (target == held or target.itemsize == 4) and mode != "up_down":
+        result = _products(x, y, add, target, (mode, seed, stream, first))
+    elif mode == "up_down" and held == target and add is None and result.size:
+        result = up_down(np.asarray(_reductions.matmul(x, y)), seed, stream)
+    else:
         for i, index in enumerate(np.ndindex(*batch)):
             part = None if add is None else add[index]
             _core.random_matmul(
                 NAMES[held], NAMES[target], x[index], y[index], part, result[index], (mode, seed, stream, first + i * m * n)
-            )
-    else:
-        for at in left_open.tolist():
-            *outer, i, j = (int(v) for v in np.unravel_index(at, result.shape))
-            row: Any = (*outer, slice(i, i + 1))
-            column: Any = (*outer, slice(None), slice(j, j + 1))
-            cell: Any = (*row, slice(j, j + 1))
-            part = None if add is None else add[cell]
-            _core.random_matmul(
-                NAMES[held],
-                NAMES[target],
-                x[row],
-                y[column],
-                part,
-                result[cell],
-                (mode, seed, stream, first + at),
             )
     if left.ndim == 1:
         result = result[..., 0, :]

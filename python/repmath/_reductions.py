@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, DTypeLike
 
-from . import _core, _dlpack
+from . import _core, _dlpack, _scope
 from ._arguments import integers
 from ._blocks import BLOCK, finite_terms, halves, row_sums, short_rows, sums_in_blocks
 from ._dtypes import F32, F64, FORMATS, NAMES, beyond_f64, check, common, is_integer
@@ -180,6 +180,10 @@ def sum(
     >>> repmath.sum([1.0, 1e100, 1.0, -1e100]).item()
     2.0
     """
+    if _scope.OPEN:
+        keywords = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "initial": initial, "where": where}
+        if (made := _scope.call(sum, (a,), keywords)) is not NotImplemented:
+            return made
     floats = _same_float(a, a)
     x: Any = a if floats or _dlpack.kind_of(a) != _dlpack.ORDINARY else asarray(a)
     # The usual call, without the arguments' machinery.
@@ -337,6 +341,10 @@ def matmul(
     >>> repmath.matmul(np.array([[1e100, 1.0, -1e100]]), np.ones((3, 2)))
     array([[1., 1.]])
     """
+    if _scope.OPEN:
+        keywords = {"out": out, "bias": bias, "dtype": dtype}
+        if (made := _scope.call(matmul, (x1, x2), keywords)) is not NotImplemented:
+            return made
     try:
         if bias is None and dtype is None and _same_float(x1, x2):
             if out is None:
@@ -591,6 +599,8 @@ def dot(a: ArrayLike, b: ArrayLike, out: np.ndarray | None = None) -> Any:
     >>> repmath.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]).item()
     1.0
     """
+    if _scope.OPEN and (made := _scope.call(dot, (a, b), {"out": out})) is not NotImplemented:
+        return made
     if _same_float(a, b):
         x, y = np.asarray(a), np.asarray(b)
         if x.ndim == 1 and y.ndim == 1 and out is None and x.shape == y.shape:

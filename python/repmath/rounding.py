@@ -7,14 +7,19 @@ microseconds each.
 
 The random modes (specification section 1a) are "stochastic", "random" and "up_down": `repmath.rounding.exp(x, "stochastic", seed=1,
 stream=5)`. They have float16 and bfloat16 too, and `sum`, `dot` and `matmul` of exact sums. An element's word depends on seed, stream
-and its place in C order of the result: results are the same on every machine. `words` returns the words themselves.
+and its place in C order of the result: results are the same on every machine. `words` returns the words themselves. In a `scope` the functions of
+`repmath` round at random.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from . import _core, _dlpack, _frameworks, _random_modes
+import numpy as np
+
+from . import _core, _dlpack, _frameworks, _random_modes, _scope
+from ._dtypes import NAMES
 from ._random_modes import RANDOM_MODES, dot, matmul, sum, words
+from ._scope import scope
 
 MODES = tuple(_core.rounded)
 
@@ -77,7 +82,59 @@ def _make(name: str) -> Callable[..., Any]:
     return function
 
 
-__all__ = ["MODES", "RANDOM_MODES", "dot", "matmul", "sum", "words", *_core.ufuncs]
+def _in_scope(ufunc: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: scope) -> Any:
+    """An elementwise function that is called in a scope."""
+    name, nin = ufunc.__name__, ufunc.nin
+    if len(arguments) == nin + 1:
+        if keywords.get("out") is not None:
+            raise TypeError(f"{name} has two outputs, by position and by name")
+        *arguments, keywords["out"] = arguments  # type: ignore[assignment]
+    if len(arguments) != nin:
+        raise TypeError(f"{name} takes {nin} arguments, {len(arguments)} were given")
+    options = {
+        key: value for key, value in keywords.items() if not (key in ("out", "where") and (value is None or value is True))
+    }
+    if not set(options) <= {"out", "where"}:
+        raise TypeError(f"{name} in a scope takes out and where, not {min(set(options) - {'out', 'where'})}")
+    options = {"out": None, "where": True} | options
+    return _random_modes.elementwise(name, tuple(arguments), here.mode, **here.next(), **options)
+
+
+def _step(array: np.ndarray, seed: int, stream: int) -> np.ndarray:
+    if array.dtype not in NAMES:
+        raise TypeError(f"a result of {array.dtype} has no random rounding")
+    return _random_modes.up_down(array, seed, stream)
+
+
+_scope._GIVEN.update(ufunc=_in_scope, up_down=_step)
+_core.set_scoped(_scope._scoped)
+
+
+@_scope.handler("sum")
+def _sum(
+    mode: str, a: Any, *, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, **words: int
+) -> Any:
+    if where is not True:
+        raise TypeError(f"where must be True in a scope of {mode} rounding")
+    if np.ndim(initial) or initial != 0:
+        raise TypeError(f"initial must be 0 in a scope of {mode} rounding")
+    return sum(a, mode, axis, keepdims=keepdims, dtype=dtype, out=out, **words)
+
+
+@_scope.handler("dot")
+def _dot(mode: str, a: Any, b: Any, *, out: Any, **words: int) -> Any:
+    if np.ndim(a) != 1 or np.ndim(b) != 1:
+        raise TypeError(f"a and b must be vectors in a scope of {mode} rounding; matmul has more axes")
+    made = dot(a, b, mode, **words)
+    return made if out is None else _random_modes._deliver(np.asarray(made), out)
+
+
+@_scope.handler("matmul")
+def _matmul(mode: str, a: Any, b: Any, *, out: Any, bias: Any, dtype: Any, **words: int) -> Any:
+    return matmul(a, b, mode, bias=bias, dtype=dtype, out=out, **words)
+
+
+__all__ = ["MODES", "RANDOM_MODES", "dot", "matmul", "scope", "sum", "words", *_core.ufuncs]
 globals().update({name: _make(name) for name in _core.ufuncs})
 
 

@@ -6,6 +6,7 @@
 
 #include "float8.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,77 @@ static void fail(rm_status status) {
   PyGILState_Release(gil);
 }
 
+/* ---- scopes of random rounding ------------------------------------------------------------------------------------ */
+
+/* How many are open in all threads. While there are any, `scoped` is asked first: a Python function of a ufunc and its
+ * arguments, which returns NotImplemented where none is open here; without arguments it raises where one is. */
+static _Atomic long open_scopes;
+static PyObject *scoped;
+
+/* CPython's vectorcall (PEP 590), which the limited API of the oldest Python does not name: the positional arguments, their
+ * number with a flag at the top, and a tuple of the names of those that follow. */
+typedef PyObject *vectorcall(PyObject *callable, PyObject *const *args, size_t flagged, PyObject *names);
+static vectorcall *plain_call;
+
+/* Of `scoped`, with the ufunc before its arguments. */
+static PyObject *ask(PyObject *ufunc, PyObject *const *args, size_t n, PyObject *names) {
+  const Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+  PyObject *given = PyTuple_New((Py_ssize_t)n + 1), *keywords = PyDict_New(), *made = NULL;
+  int failed = !given || !keywords;
+  for (size_t k = 0; !failed && k <= n; k++) {
+    PyObject *value = k ? args[k - 1] : ufunc;
+    Py_INCREF(value);
+    failed = PyTuple_SetItem(given, (Py_ssize_t)k, value) < 0;
+  }
+  for (Py_ssize_t k = 0; !failed && k < named; k++)
+    failed = PyDict_SetItem(keywords, PyTuple_GetItem(names, k), args[n + (size_t)k]) < 0;
+  if (!failed) made = PyObject_Call(scoped, given, keywords);
+  Py_XDECREF(given);
+  Py_XDECREF(keywords);
+  return made;
+}
+
+static PyObject *call_in_scope(PyObject *ufunc, PyObject *const *args, size_t flagged, PyObject *names) {
+  if (atomic_load_explicit(&open_scopes, memory_order_relaxed)) {
+    const size_t flag = (size_t)1 << (8 * sizeof flag - 1);
+    PyObject *made = ask(ufunc, args, flagged & ~flag, names);
+    if (made != Py_NotImplemented) return made;
+    Py_DECREF(made);
+  }
+  return plain_call(ufunc, args, flagged, names);
+}
+
+/* Whether a loop must not run, since a scope is open that no function led here from: then with an exception. */
+static int is_refused(void) {
+  if (!atomic_load_explicit(&open_scopes, memory_order_relaxed)) return 0;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *made = PyErr_Occurred() ? NULL : PyObject_CallObject(scoped, NULL);
+  Py_XDECREF(made);
+  PyGILState_Release(gil);
+  return !made;
+}
+
+void rm_py_open_scopes(long more) { atomic_fetch_add(&open_scopes, more); }
+
+int rm_py_set_scoped(PyObject *ufuncs, PyObject *function) {
+  vectorcall *const ours = call_in_scope;
+  PyObject *name, *ufunc;
+  Py_ssize_t at = 0;
+  Py_INCREF(function);
+  scoped = function;
+  while (PyDict_Next(ufuncs, &at, &name, &ufunc)) {
+    vectorcall *found; /* copied: where the API is limited, NumPy declares an address of an object */
+    memcpy(&found, &((PyUFuncObject *)ufunc)->vectorcall, sizeof found);
+    if (!found || found == ours || (plain_call && found != plain_call)) {
+      PyErr_SetString(PyExc_RuntimeError, "a ufunc that is not called by NumPy's vectorcall");
+      return -1;
+    }
+    plain_call = found;
+    memcpy(&((PyUFuncObject *)ufunc)->vectorcall, &ours, sizeof ours);
+  }
+  return 0;
+}
+
 /* ---- elementwise ------------------------------------------------------------------------------------------------- */
 
 /* The arguments of a C array function from those of a ufunc's loop, by the number of inputs. */
@@ -44,6 +116,7 @@ static void fail(rm_status status) {
 #define LOOP(name, arity, fmt, ctype)                                                            \
   static void name##_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) { \
     (void)data;                                                                                  \
+    if (is_refused()) return;                                                                    \
     rm_status status = rm_v##name##_##fmt(ARRAYS_##arity(ctype));                                \
     if (status != RM_OK) fail(status);                                                           \
   }
@@ -58,6 +131,7 @@ static void fail(rm_status status) {
   static int name##_bf16(PyArrayMethod_Context *context, char *const *args, npy_intp const *n, npy_intp const *stride, \
                          NpyAuxData *data) {                                                                           \
     (void)context, (void)data;                                                                                         \
+    if (is_refused()) return -1;                                                                                       \
     rm_status status = rm_v##name##_bf16(ARRAYS_##arity(rm_bf16));                                                     \
     if (status == RM_OK) return 0;                                                                                     \
     fail(status);                                                                                                      \

@@ -18,6 +18,14 @@ int rm_py_import_numpy(void);
 /* A dict of name -> ufunc: one for each line of functions.def. NULL with an exception set. */
 PyObject *rm_py_elementwise_ufuncs(void);
 
+/* Sets the Python function that is asked before a ufunc of the dict runs while scopes of random rounding are open: a function
+ * of the ufunc and its arguments, which returns NotImplemented where none is open here, and without arguments raises where
+ * one is. Returns -1 with an exception set. */
+int rm_py_set_scoped(PyObject *ufuncs, PyObject *function);
+
+/* Adds to the number of scopes that are open. */
+void rm_py_open_scopes(long more);
+
 /* A dict of name -> gufunc: sum, dot, matmul, matmul_bias. NULL with an exception set. */
 PyObject *rm_py_reduction_gufuncs(void);
 

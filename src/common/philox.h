@@ -36,36 +36,66 @@ enum { RM_PHILOX_GROUP = 2 };
 #endif
 enum { RM_PHILOX_STEP = RM_PHILOX_GROUP * RM_LANES }; /* blocks that are made together */
 
+/* The blocks at `group` vectors of counters of a stream, whose halves s0 and s1 are; as draws, in the order of
+ * vi64_pair_numbers. */
+RM_FN void rm_philox_group(uint64_t seed, vi64 s0, vi64 s1, const vi64 *counter, const int group, uint64_t *out) {
+  const vi64 m0 = vi64_set1(RM_PHILOX_M0), m1 = vi64_set1(RM_PHILOX_M1), low = vi64_set1(0xffffffff);
+  vi64 c0[RM_PHILOX_GROUP], c1[RM_PHILOX_GROUP], c2[RM_PHILOX_GROUP], c3[RM_PHILOX_GROUP];
+  uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+  RM_UNROLL
+  for (int g = 0; g < group; g++) c0[g] = counter[g], c1[g] = vi64_srl(counter[g], 32), c2[g] = s0, c3[g] = s1;
+  RM_UNROLL
+  for (int r = 0; r < RM_PHILOX_ROUNDS; r++) {
+    const vi64 v0 = vi64_set1(k0), v1 = vi64_set1(k1);
+    RM_UNROLL
+    for (int g = 0; g < group; g++) {
+      const vi64 p0 = vi64_mul_low(m0, c0[g]), p1 = vi64_mul_low(m1, c2[g]);
+      c0[g] = vi64_xor(vi64_xor(vi64_srl(p1, 32), c1[g]), v0), c1[g] = p1;
+      c2[g] = vi64_xor(vi64_xor(vi64_srl(p0, 32), c3[g]), v1), c3[g] = p0;
+    }
+    k0 += RM_PHILOX_W0, k1 += RM_PHILOX_W1;
+  }
+  RM_UNROLL
+  for (int g = 0; g < group; g++) {
+    const vi64 a = vi64_or(vi64_and(c0[g], low), vi64_sll(c1[g], 32));
+    vi64_store_pairs((int64_t *)out, a, vi64_or(vi64_and(c2[g], low), vi64_sll(c3[g], 32)));
+    out += 2 * RM_LANES;
+  }
+}
+
 /* The blocks at counter, counter + 1, ... as draws; blocks is a multiple of RM_PHILOX_STEP. */
 RM_FN void rm_philox_fill(uint64_t seed, uint64_t stream, uint64_t counter, int64_t blocks, uint64_t *out) {
-  const vi64 m0 = vi64_set1(RM_PHILOX_M0), m1 = vi64_set1(RM_PHILOX_M1), low = vi64_set1(0xffffffff);
   const vi64 s0 = vi64_set1((int64_t)stream), s1 = vi64_srl(s0, 32);
   vi64 next = vi64_add(vi64_set1((int64_t)counter), vi64_pair_numbers());
-  for (int64_t b = 0; b < blocks; b += RM_PHILOX_STEP) {
-    vi64 c0[RM_PHILOX_GROUP], c1[RM_PHILOX_GROUP], c2[RM_PHILOX_GROUP], c3[RM_PHILOX_GROUP];
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+  for (int64_t b = 0; b < blocks; b += RM_PHILOX_STEP, out += 2 * RM_PHILOX_STEP) {
+    vi64 at[RM_PHILOX_GROUP];
     RM_UNROLL
-    for (int g = 0; g < RM_PHILOX_GROUP; g++) {
-      c0[g] = next, c1[g] = vi64_srl(next, 32), c2[g] = s0, c3[g] = s1;
-      next = vi64_add(next, vi64_set1(RM_LANES));
-    }
+    for (int g = 0; g < RM_PHILOX_GROUP; g++) at[g] = next, next = vi64_add(next, vi64_set1(RM_LANES));
+    rm_philox_group(seed, s0, s1, at, RM_PHILOX_GROUP, out);
+  }
+}
+
+/* The blocks at any counters, of whole vectors; counter b lies at counter[rm_philox_place(b)]. */
+RM_FN int64_t rm_philox_place(int64_t b) { /* the lane whose number is b */
+  const int l = (int)(b % RM_LANES);
+  return RM_LANES == 1 ? b : b - l + (l < RM_LANES / 2 ? 2 * l : 2 * l - RM_LANES + 1);
+}
+RM_FN void rm_philox_fill_at(uint64_t seed, uint64_t stream, const int64_t *counter, int64_t blocks, uint64_t *out) {
+  const vi64 s0 = vi64_set1((int64_t)stream), s1 = vi64_srl(s0, 32);
+  for (; blocks >= RM_PHILOX_STEP; blocks -= RM_PHILOX_STEP, counter += RM_PHILOX_STEP, out += 2 * RM_PHILOX_STEP) {
+    vi64 at[RM_PHILOX_GROUP];
     RM_UNROLL
-    for (int r = 0; r < RM_PHILOX_ROUNDS; r++) {
-      const vi64 v0 = vi64_set1(k0), v1 = vi64_set1(k1);
-      RM_UNROLL
-      for (int g = 0; g < RM_PHILOX_GROUP; g++) {
-        const vi64 p0 = vi64_mul_low(m0, c0[g]), p1 = vi64_mul_low(m1, c2[g]);
-        c0[g] = vi64_xor(vi64_xor(vi64_srl(p1, 32), c1[g]), v0), c1[g] = p1;
-        c2[g] = vi64_xor(vi64_xor(vi64_srl(p0, 32), c3[g]), v1), c3[g] = p0;
-      }
-      k0 += RM_PHILOX_W0, k1 += RM_PHILOX_W1;
-    }
-    RM_UNROLL
-    for (int g = 0; g < RM_PHILOX_GROUP; g++) {
-      const vi64 a = vi64_or(vi64_and(c0[g], low), vi64_sll(c1[g], 32));
-      vi64_store_pairs((int64_t *)out, a, vi64_or(vi64_and(c2[g], low), vi64_sll(c3[g], 32)));
-      out += 2 * RM_LANES;
-    }
+    for (int g = 0; g < RM_PHILOX_GROUP; g++) at[g] = vi64_load(counter + g * RM_LANES);
+    rm_philox_group(seed, s0, s1, at, RM_PHILOX_GROUP, out);
+  }
+  if (blocks >= 2 * RM_LANES) {
+    const vi64 at[2] = {vi64_load(counter), vi64_load(counter + RM_LANES)};
+    rm_philox_group(seed, s0, s1, at, 2, out);
+    blocks -= 2 * RM_LANES, counter += 2 * RM_LANES, out += 4 * RM_LANES;
+  }
+  if (blocks) {
+    const vi64 at = vi64_load(counter);
+    rm_philox_group(seed, s0, s1, &at, 1, out);
   }
 }
 

@@ -10,8 +10,10 @@
  * So both ends of a ball are rounded by one addition, and where they agree, since each mode is monotonic for one word, so is
  * the value. Ends that are rounded themselves, c - r and c + r, are moved by one number outwards where r is not 0. All this
  * is done on magnitudes: rounding to nearest is symmetric. Lanes whose ends have different signs, lie beyond that range or
- * are not finite are left to rm_round_between. */
+ * are not finite are left to rm_round_within. */
 #pragma once
+
+#include <float.h>
 
 #include "../../crlibm/simd/machine.h"
 #include "elements.h"
@@ -42,15 +44,16 @@ RM_FN uint32_t rm_chunk_word(const rm_words_chunk *c, int64_t i) {
   return w;
 }
 
+/* R of a word. */
+RM_FN uint64_t rm_addend(uint32_t w, const int stochastic, const int dropped) {
+  const uint64_t rest = ~w;
+  if (!stochastic) return ((UINT64_C(1) << dropped) - 1) & (0 - (uint64_t)(w >> 31));
+  return dropped == 29 ? rest >> 3 : (rest << (dropped - 32)) + (UINT64_C(1) << (dropped - 33)) - 1;
+}
+
 /* R of each of the chunk's words. */
 RM_FN void rm_words_addends(rm_words_chunk *c, int64_t n, const int stochastic, const int dropped) {
-  for (int64_t i = 0; i < n; i++) {
-    const uint32_t w = rm_chunk_word(c, i);
-    const uint64_t rest = ~w;
-    uint64_t add = ((UINT64_C(1) << dropped) - 1) & (0 - (uint64_t)(w >> 31));
-    if (stochastic) add = dropped == 29 ? rest >> 3 : (rest << (dropped - 32)) + (UINT64_C(1) << (dropped - 33)) - 1;
-    c->add[i] = (int64_t)add;
-  }
+  for (int64_t i = 0; i < n; i++) c->add[i] = (int64_t)rm_addend(rm_chunk_word(c, i), stochastic, dropped);
   for (int64_t i = n; i < n + RM_LANES; i++) c->add[i] = 0;
 }
 
@@ -72,4 +75,38 @@ RM_FN vm64 rm_round_ball_vector(vf64 c, vf64 r, vi64 add, const int fmt, vf64 *y
   const vf64 rounded = vf64_from_bits(vi64_or(vi64_and(a, vi64_set1(kept)), sign));
   *y = vf64_select(nothing, c, rounded);
   return vm64_not(vm64_or(nothing, vm64_and(normal, same)));
+}
+
+/* --- what vectors leave */
+
+RM_STATIC uint64_t rm_round_random(double c, int format, rm_mode mode, uint32_t *flags) {
+  if (c == 0.0) return 0;
+  int e;
+  const uint64_t m = rm_decompose(c, &e);
+  return rm_round_exact((int)(rm_bits64(c) >> 63), m, e, format, mode, flags);
+}
+
+/* One element between low and high: rounded under its word, into *bits. Returns whether that is undecided, or an end is not
+ * finite; else adds to *flags. */
+RM_STATIC int rm_round_between(double low, double high, int format, rm_mode mode, uint64_t *bits, uint32_t *flags) {
+  if (!(low >= -DBL_MAX && high <= DBL_MAX)) return 1;
+  uint32_t one = 0, other = 0;
+  *bits = rm_round_random(low, format, mode, &one);
+  if (*bits != rm_round_random(high, format, mode, &other) || one != other) return 1;
+  *flags |= one;
+  return 0;
+}
+
+/* The next number below x, which is not -infinity. */
+RM_STATIC double rm_next_below(double x) {
+  const uint64_t bits = rm_bits64(x);
+  return x == 0.0 ? -0x1p-1074 : rm_from_bits64(x > 0.0 ? bits - 1 : bits + 1);
+}
+
+/* The same for a value within r >= 0 of c. */
+RM_STATIC int rm_round_within(double c, double r, int format, rm_mode mode, uint64_t *bits, uint32_t *flags) {
+  if (!(r <= DBL_MAX) || !(c <= DBL_MAX && c >= -DBL_MAX)) return 1;
+  const double low = c - r, high = c + r;
+  if (r > 0.0) return rm_round_between(rm_next_below(low), -rm_next_below(-high), format, mode, bits, flags);
+  return rm_round_between(low, high, format, mode, bits, flags);
 }

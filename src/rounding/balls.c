@@ -1,7 +1,5 @@
 /* Numbers known to within a radius, rounded under a random mode: what is evaluated in binary64 is rounded here
  * (common/rounding_vector.h). */
-#include <float.h>
-
 #include "../common/elements.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
@@ -9,23 +7,6 @@
 #include "../common/rounding_words.h"
 
 enum { GRAIN = 1 << 14, GRAIN_STEPS = 1 << 12 };
-
-static uint64_t rounded(double c, int format, rm_mode mode, uint32_t *flags) {
-  if (c == 0.0) return 0;
-  int e;
-  const uint64_t m = rm_decompose(c, &e);
-  return rm_round_exact((int)(rm_bits64(c) >> 63), m, e, format, mode, flags);
-}
-
-int rm_round_between(double low, double high, int format, int mode, uint32_t word, uint64_t *bits, uint32_t *flags) {
-  if (!(low >= -DBL_MAX && high <= DBL_MAX)) return 1;
-  const rm_mode with = rm_random_mode(mode, word);
-  uint32_t one = 0, other = 0;
-  *bits = rounded(low, format, with, &one);
-  if (*bits != rounded(high, format, with, &other) || one != other) return 1;
-  *flags |= one;
-  return 0;
-}
 
 typedef struct {
   const rm_balls *balls;
@@ -63,16 +44,37 @@ typedef struct {
   int format;
   char *x;
   const rm_random_rounding *r;
+  const struct rm_rounding_kernels *kernels;
 } steps;
 
+/* rm_round_up_down of n numbers, without branches, so that a compiler makes vectors of it. */
+#define RM_STEPS(name, type, FMT)                                                                        \
+  static void name(char *at, const uint32_t *word, int64_t n) {                                          \
+    const type sign = (type)rm_sign_bit(FMT), infinity = (type)rm_infinity_bits(FMT), down = (type) - 1; \
+    for (int64_t i = 0; i < n; i++) {                                                                    \
+      type bits;                                                                                         \
+      __builtin_memcpy(&bits, at + i * (int64_t)sizeof bits, sizeof bits);                               \
+      const type size = bits & (type)(sign - 1), up = (type)(word[i] >> 31);                             \
+      const type moves = (type)(size - 1) < (type)(infinity - 1), most = size == (type)(infinity - 1);   \
+      bits = (type)(bits + (moves ? (up ? (type)!most : down) : 0));                                     \
+      __builtin_memcpy(at + i * (int64_t)sizeof bits, &bits, sizeof bits);                               \
+    }                                                                                                    \
+  }
+RM_STEPS(steps_f16, uint16_t, RM_F16)
+RM_STEPS(steps_bf16, uint16_t, RM_BF16)
+RM_STEPS(steps_f32, uint32_t, RM_F32)
+RM_STEPS(steps_f64, uint64_t, RM_F64)
+#undef RM_STEPS
+
 static uint32_t step_part(const void *context, int64_t begin, int64_t end) {
+  enum { SOME = 512 };
+  static void (*const of_format[])(char *, const uint32_t *, int64_t) = {steps_f16, steps_bf16, steps_f32, steps_f64};
   const steps *p = context;
-  const int size = rm_size_of(p->format);
-  rm_rounding_words words = rm_rounding_words_of(p->r);
-  for (int64_t i = begin; i < end; i++) {
-    char *x = p->x + i * size;
-    const uint32_t word = rm_rounding_word(&words, p->r->first + i);
-    rm_write_bits(x, rm_round_up_down(rm_read_bits(x, p->format), p->format, word), p->format);
+  uint32_t word[SOME];
+  for (int64_t i = begin; i < end; i += SOME) {
+    const int64_t n = end - i < SOME ? end - i : SOME;
+    p->kernels->words(p->r->seed, p->r->stream, p->r->first + i, n, word);
+    of_format[p->format](p->x + i * rm_size_of(p->format), word, n);
   }
   return 0;
 }
@@ -85,7 +87,9 @@ rm_status rm_random_steps(int format, int64_t n, void *x, const rm_random_roundi
   if (r->mode != RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, 4);
   if (n == 0) return RM_OK;
   if (!x) return RM_STATUS(RM_ERR_NULL, 3);
-  const steps p = {format, x, r};
+  const struct rm_rounding_kernels *kernels = rm_rounding_kernels();
+  if (!kernels) return RM_ERR_ISA;
+  const steps p = {format, x, r, kernels};
   rm_in_parts(n, GRAIN_STEPS, step_part, &p);
   return RM_OK;
 }

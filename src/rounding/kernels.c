@@ -1,15 +1,7 @@
 /* The loops of the random rounding modes, compiled once per ISA. */
-#include <float.h>
-
 #include "../common/rounding_vector.h"
 #include "formula.h"
 #include "kernels.h"
-
-/* The next number below x, which is not -infinity. */
-static double next_below(double x) {
-  const uint64_t bits = rm_bits64(x);
-  return x == 0.0 ? -0x1p-1074 : rm_from_bits64(x > 0.0 ? bits - 1 : bits + 1);
-}
 
 /* At most RM_WORDS_CHUNK values and their words, rounded to neighbours in memory. The last vector takes copies. */
 RM_FN int64_t round_chunk(const double *middle, const double *radius, int64_t n, const rm_words_chunk *words, int mode,
@@ -36,11 +28,7 @@ RM_FN int64_t round_chunk(const double *middle, const double *radius, int64_t n,
       double v[RM_LANES], e[RM_LANES];
       uint64_t bits = 0;
       vf64_store(v, c), vf64_store(e, r);
-      const double low = v[l] - e[l], high = v[l] + e[l];
-      int unknown = !(e[l] <= DBL_MAX) || !(v[l] <= DBL_MAX && v[l] >= -DBL_MAX);
-      if (!unknown)
-        unknown = rm_round_between(e[l] > 0.0 ? next_below(low) : low, e[l] > 0.0 ? -next_below(-high) : high, fmt, mode,
-                                   words->word[i + l], &bits, flags);
+      const int unknown = rm_round_within(v[l], e[l], fmt, rm_random_mode(mode, rm_chunk_word(words, i + l)), &bits, flags);
       rm_write_bits(at + l * size, unknown ? 0 : bits, fmt);
       undecided[i + l] = (uint8_t)unknown;
       open += unknown;

@@ -58,7 +58,3 @@ struct rm_rounding_kernels {
   void (*words)(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out);
 };
 RM_ISA_TABLES(struct rm_rounding_kernels, rm_rounding_table, rm_rounding_kernels)
-
-/* One element between low and high, both finite: rounded under its word, into *bits. Returns whether that is undecided; else
- * adds to *flags. */
-int rm_round_between(double low, double high, int format, int mode, uint32_t word, uint64_t *bits, uint32_t *flags);

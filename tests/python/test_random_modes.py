@@ -282,12 +282,13 @@ def test_values_beside_the_threshold_of_their_element():
     check_beside_thresholds()
 
 
-def test_a_last_step_without_a_radius_is_seen(monkeypatch):
-    """The control of the test above."""
-    balls = _random_modes.balls
-    monkeypatch.setattr(_random_modes, "balls", lambda middle, radius, *rest: balls(middle, None, *rest))
-    with pytest.raises(AssertionError):
-        check_beside_thresholds()
+def test_a_last_step_without_a_radius_is_seen():
+    """The control of the test above: sums that binary64 rounded first are wrong for some of these."""
+    y, _ = beside_thresholds()
+    words = rounding.words(y.size, SEED, STREAM).tolist()
+    want = [rounding_oracle.rounded(1 + Fraction(v), "f32", "stochastic", w) for v, w in zip(y.tolist(), words, strict=True)]
+    made, undecided = _random_modes.balls(1 + y.astype(np.float64), None, DTYPES["f32"], ("stochastic", SEED, STREAM, 0))
+    assert not undecided.any() and (np.array(bits(made)) != np.array(want)).sum() > 20
 
 
 RATIONAL = {

@@ -79,6 +79,23 @@ def random_matmul(format, format_out, a, b, bias, out, place):
     _raise(status)
 
 
+def random_products(format, format_out, a, b, bias, out, place):
+    """Matrix products, (batch, m, k) by (batch, k, n), with a bias of their shape or None; out is contiguous, and no format is f64."""
+    cdef rm_random_rounding r = _random_rounding(place)
+    cdef int f = _FORMATS[format][0], g = _FORMATS[format_out][0]
+    cdef long long batch = a.shape[0], m = a.shape[1], k = a.shape[2], n = b.shape[2]
+    cdef View va = _view(a), vb = _view(b), vc = _view(bias), y = _view(out)
+    cdef rm_random_operand left, right, add
+    cdef rm_status status
+    left.base, left.row, left.column = <void *>va.base, va.stride[1], va.stride[2]
+    right.base, right.row, right.column = <void *>vb.base, vb.stride[1], vb.stride[2]
+    add.base, add.row, add.column = <void *>vc.base, vc.stride[1], vc.stride[2]
+    with nogil:
+        status = rm_random_matmul_batched(f, g, batch, m, n, k, &left, va.stride[0], &right, vb.stride[0], &add, vc.stride[0],
+                                          <void *>y.base, &r)
+    _raise(status)
+
+
 def random_balls(format, middle, radius, out, undecided, place):
     """Contiguous binary64 numbers with their radii, rounded; undecided, of uint8, becomes 1 where a radius leaves that open."""
     cdef rm_random_rounding r = _random_rounding(place)

@@ -13,6 +13,16 @@ for _ufuncs in (ufuncs, *rounded.values()):
     rm_py_promote_to_double(_ufuncs)
 
 
+def set_scoped(function):
+    """Sets what is asked before an elementwise ufunc runs while scopes of random rounding are open (_scope.py)."""
+    rm_py_set_scoped(ufuncs, function)
+
+
+def open_scopes(long more):
+    """Adds to the number of open scopes."""
+    rm_py_open_scopes(more)
+
+
 def add_bfloat16(dtype_class):
     """Give every elementwise ufunc a loop for this DType class, whose elements are bfloat16."""
     rm_py_add_bfloat16(ufuncs, dtype_class)

@@ -7,6 +7,7 @@
 #endif
 
 #include "../../../include/repmath/reductions.h"
+#include "../../../include/repmath/rounding.h"
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
 #include "../../common/stats.h"
@@ -52,6 +53,7 @@ static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, 
   if (which) {
     one.a.base += which * one.next_a, one.b.base += which * one.next_b, one.c.base += which * one.next_c;
     if (one.bias.base) one.bias.base += which * one.next_bias;
+    one.random.first += which * one.m * one.n;
   }
   *flags |= t->engine->block(&one, &b, work, tiers, queue);
 }
@@ -68,6 +70,7 @@ static void transpose(rm_matmul_problem *p) {
 }
 
 static const rm_engine *engine_of(const rm_matmul_problem *p) {
+  if (p->random.mode) return &rm_blas_kernels()->engine[p->fmt];
 #if RM_HAS_TILES
   const rm_engine *tiles = rm_tiles_engine(p);
   if (tiles) return tiles;
@@ -224,4 +227,16 @@ rm_status rm_matmul_batched(int format, int format_out, int64_t batch, int64_t m
   return status ? status
                 : strided(&p, m, n, k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b),
                           rm_view_of(bias, 0, stride_bias), rm_view_of(c, row_c, col_c));
+}
+
+rm_status rm_random_matmul_batched(int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k,
+                                   const rm_random_operand *a, ptrdiff_t next_a, const rm_random_operand *b, ptrdiff_t next_b,
+                                   const rm_random_operand *bias, ptrdiff_t next_bias, void *c, const rm_random_rounding *r) {
+  rm_matmul_problem p;
+  rm_status status = rm_check_random(&p, format, format_out, batch, m, n, k, r);
+  if (status || batch == 0 || m == 0 || n == 0) return status;
+  const ptrdiff_t next[] = {next_a, next_b, next_bias};
+  const rm_random_operand *const operands[] = {a, b, bias};
+  status = rm_check_random_operands(&p, operands, next, c);
+  return status ? status : rm_matmul_run(&p);
 }

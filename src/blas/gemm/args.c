@@ -1,5 +1,6 @@
 /* Checks the arguments of matrix products: sizes, pointers, leading dimensions, overlap (src/common/overlap.h). */
 #include "../../../include/repmath/reductions.h"
+#include "../../../include/repmath/rounding.h"
 #include "../../../crlibm/fp/round.h"
 #include "../../common/overlap.h"
 #include "views.h"
@@ -156,5 +157,61 @@ rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64
   *p = rm_problem_of(format, batch);
   p->out_fmt = format_out;
   p->next_a = next_a, p->next_b = next_b, p->next_bias = next_bias, p->next_c = next_c;
+  return RM_OK;
+}
+
+/* Positions of arguments in rm_random_matmul_batched. */
+enum {
+  RANDOM_AT_BATCH = 3,
+  RANDOM_AT_M,
+  RANDOM_AT_N,
+  RANDOM_AT_K,
+  RANDOM_AT_A,
+  RANDOM_AT_B = 9,
+  RANDOM_AT_C = 13,
+  RANDOM_AT_R
+};
+
+rm_status rm_check_random(rm_matmul_problem *p, int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k,
+                          const rm_random_rounding *r) {
+  const int64_t most = INT64_C(1) << 31; /* of each size */
+  if (format < RM_FORMAT_F16 || format > RM_FORMAT_F32) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (format_out != format && format_out != RM_FORMAT_F32) return RM_STATUS(RM_ERR_ENUM, 2);
+  *p = rm_problem_of(format, batch);
+  p->out_fmt = format_out;
+  p->m = m, p->n = n, p->k = k;
+  if (batch < 0) return RM_STATUS(RM_ERR_SIZE, RANDOM_AT_BATCH);
+  if (m < 0 || m >= most) return RM_STATUS(RM_ERR_SIZE, RANDOM_AT_M);
+  if (n < 0 || n >= most) return RM_STATUS(RM_ERR_SIZE, RANDOM_AT_N);
+  if (k < 0) return RM_STATUS(RM_ERR_SIZE, RANDOM_AT_K);
+  if (m > 0 && n > 0 && batch > RM_ROUNDING_ELEMENTS / m / n) return RM_STATUS(RM_ERR_SIZE, RANDOM_AT_BATCH);
+  const rm_status status = rm_rounding_check(r, batch * m * n, RANDOM_AT_R);
+  if (status) return status;
+  if (r->mode == RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, RANDOM_AT_R);
+  p->random = *r;
+  return RM_OK;
+}
+
+rm_status rm_check_random_operands(rm_matmul_problem *p, const rm_random_operand *const *operands, const ptrdiff_t *next,
+                                   void *c) {
+  const int size = rm_size_of(p->fmt), size_c = rm_size_of(p->out_fmt);
+  const int64_t sizes[3][3] = {{p->batch, p->m, p->k}, {p->batch, p->k, p->n}, {p->batch, p->m, p->n}};
+  const int64_t size_of_c[3] = {p->batch, p->m, p->n};
+  rm_view views[3] = {{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
+  for (int i = 0; i < 3; i++)
+    if (operands[i]) views[i] = rm_view_of(operands[i]->base, operands[i]->row, operands[i]->column);
+  if (p->k > 0 && !views[0].base) return RM_STATUS(RM_ERR_NULL, RANDOM_AT_A);
+  if (p->k > 0 && !views[1].base) return RM_STATUS(RM_ERR_NULL, RANDOM_AT_B);
+  if (!c) return RM_STATUS(RM_ERR_NULL, RANDOM_AT_C);
+  const ptrdiff_t row = (ptrdiff_t)p->n * size_c, strides_c[3] = {(ptrdiff_t)p->m * row, row, size_c};
+  const rm_grid result = {c, 3, size_of_c, strides_c};
+  for (int i = 0; i < 3; i++) {
+    const ptrdiff_t strides[3] = {next[i], views[i].row, views[i].col};
+    const rm_grid operand = {views[i].base, 3, sizes[i], strides};
+    if (views[i].base && (p->k > 0 || i == 2) && rm_spans_meet(&result, size_c, &operand, size))
+      return RM_STATUS(RM_ERR_OVERLAP, RANDOM_AT_C);
+  }
+  p->next_a = next[0], p->next_b = next[1], p->next_bias = next[2], p->next_c = strides_c[0];
+  fill(p, views[0], views[1], views[2], rm_view_of(c, row, size_c));
   return RM_OK;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "../../../crlibm/simd/machine.h"
+#include "epilogue_random.h"
 #include "kernels.h"
 #include "output_map.h"
 #include "alpha_beta.h"
@@ -140,10 +141,48 @@ RM_FN void rm_store_infinities(char *out, uint32_t infinite, const rm_alpha_beta
 }
 
 RM_FN int rm_is_whole(const rm_epilogue_b64 *e, int64_t j0, int cols) {
-  if (e->p->bias.base || e->p->alpha_beta || cols != RM_NR) return 0;
+  if (e->p->bias.base || e->p->alpha_beta || e->p->random.mode || cols != RM_NR) return 0;
   int whole = 1;
   RM_UNROLL for (int v = 0; v < RM_NV; v++) whole &= e->output.whole[j0 / RM_LANES + v];
   return whole;
+}
+
+/* Rounds a tile under a random mode. */
+RM_FN int rm_epilogue_random(const rm_epilogue_b64 *e, const rm_tile_b64 *t, const int fmt, const int out_fmt,
+                             const int stochastic) {
+  const rm_matmul_problem *p = e->p;
+  const int size = rm_size_of(out_fmt);
+  const double *tile = t->sums;
+  int count = 0;
+  rm_tile_words words;
+  rm_tile_words_make(&words, &p->random, p->random.first + (e->block->row + t->i) * p->n + e->block->col + t->j, p->n,
+                     t->rows, t->cols);
+  for (int i = 0; i < t->rows; i++) {
+    const vf64 rb = vf64_set1(e->row_bound[t->i + i]);
+    for (int v = 0; v < t->nv; v++, tile += RM_LANES) {
+      const int64_t j = t->j + v * RM_LANES;
+      const int lanes = t->cols - v * RM_LANES < RM_LANES ? t->cols - v * RM_LANES : RM_LANES;
+      vf64 value = vf64_load(tile), err = vf64_mul(rb, vf64_load(e->col_norm + j)), y;
+      if (p->bias.base) {
+        const vf64 bias = rm_load_bias(&p->bias, e->block->row + t->i + i, e->block->col + j, lanes, fmt);
+        value = vf64_add(value, bias);
+        err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
+      }
+      const vi64 add = rm_tile_addends(&words, i, v * RM_LANES, stochastic, out_fmt);
+      const uint32_t undecided = vm64_bits(rm_round_ball_vector(value, err, add, out_fmt, &y)) & ((1u << lanes) - 1);
+      if (RM_LIKELY(e->output.whole[j / RM_LANES])) {
+        rm_store_elements(rm_output_at(&e->output, t->i + i, j), y, out_fmt);
+      } else {
+        char out[4 * RM_LANES];
+        rm_store_elements(out, y, out_fmt);
+        for (int l = 0; l < lanes; l++)
+          __builtin_memcpy(rm_output_at(&e->output, t->i + i, j + l), out + l * size, (size_t)size);
+      }
+      t->flagged[i * t->nv + v] = (uint8_t)undecided;
+      count += __builtin_popcount(undecided);
+    }
+  }
+  return count;
 }
 
 /* Rounds a tile. Returns how many elements are for the resolver. */
@@ -153,6 +192,8 @@ RM_FN int rm_epilogue_tile_b64(const rm_epilogue_b64 *e, const rm_tile_b64 *t, c
   const double *tile = t->sums;
   const rm_alpha_beta *alpha_beta = e->p->alpha_beta;
   int count = 0;
+  if (e->p->random.mode == RM_ROUND_STOCHASTIC) return rm_epilogue_random(e, t, fmt, out_fmt, 1);
+  if (e->p->random.mode) return rm_epilogue_random(e, t, fmt, out_fmt, 0);
   if (rm_is_whole(e, j0, cols)) return rm_epilogue_whole_b64(e, t, out_fmt);
   for (int i = 0; i < rows; i++) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);

@@ -35,7 +35,7 @@ RM_STATIC void rm_exact_sum_products(rm_superaccumulator *acc, const rm_matmul_p
 RM_STATIC uint64_t rm_exact_round(const rm_matmul_problem *p, int64_t i, int64_t j, rm_superaccumulator *acc,
                                   uint32_t *flags) {
   if (p->bias.base) rm_superacc_add_array(acc, p->fmt, 1, p->bias.base + i * p->bias.row + j * p->bias.col, 0);
-  return rm_superacc_round(acc, p->out_fmt, RM_NEAREST, flags);
+  return rm_superacc_round(acc, p->out_fmt, rm_mode_of_element(p, i, j), flags);
 }
 RM_HOST_EXTERN uint64_t rm_exact_element(const rm_matmul_problem *p, int64_t i, int64_t j, uint32_t *flags) {
   rm_superaccumulator acc;

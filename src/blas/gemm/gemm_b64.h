@@ -155,6 +155,7 @@ static int64_t rm_resolve_flagged_b64(const rm_layout_b64 *w, rm_resolver *r, in
           uint64_t bits;
           if (p->alpha_beta)
             bits = rm_resolve_alpha_beta_b64(r, i, j, c, err, rm_read_bits(rm_output_at(&w->output, i, j), p->out_fmt));
+          else if (p->random.mode) bits = rm_resolve_random_b64(r, i, j, c, err, bias);
           else if (!rm_decide_element_b64(r, i, j, c, err, bias, &bits)) {
             if (cheaply) left++;
             else rm_defer(&deferred, r, &w->output, (rm_deferred_element){i, j, err, bias});
@@ -177,7 +178,7 @@ static uint32_t rm_resolve_block_b64(const rm_layout_b64 *w, const rm_matmul_pro
   const int padding = (p->a.im2col && rm_im2col_may_pad(p->a.im2col)) || (p->b.im2col && rm_im2col_may_pad(p->b.im2col));
   const int many = undecided >= (block->rows + block->cols) / (p->b.im2col ? RM_MANY : 1);
   rm_resolver r = {p, block, w->rows, w->cols, many, padding, 0, tiers, 0};
-  if (r.many && !p->alpha_beta) {
+  if (r.many && !p->alpha_beta && !p->random.mode) {
     undecided = rm_resolve_flagged_b64(w, &r, 1);
     if (rm_may_fall_back(p, block->rows, block->cols) && undecided > block->rows * block->cols / RM_FALLBACK_RATIO) {
       rm_tiers all = {0, 0, 0};

@@ -12,6 +12,7 @@
  * |hi + lo - S| <= 1.01 h^2 u^2 A for h u < 2^-9. The same certificate applies to hi + lo. */
 #pragma once
 
+#include "../../common/rounding_vector.h"
 #include "bound_b64.h"
 #include "exact.h"
 #include "vector_facts.h"
@@ -189,6 +190,27 @@ RM_STATIC uint64_t rm_resolve_element_b64(rm_resolver *r, int64_t i, int64_t j, 
   uint64_t bits;
   if (rm_decide_element_b64(r, i, j, c, err, bias, &bits)) return bits;
   return rm_finish_element_b64(r, i, j, rm_dot2_of(r->p, r->block->row + i, r->block->col + j, bias), err, bias);
+}
+
+/* The bits of element (i, j) of a problem that is rounded at random: by its ball, which may be a number that the certificate
+ * says is exact, or by the superaccumulator. */
+RM_STATIC uint64_t rm_resolve_random_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
+  const rm_matmul_problem *p = r->p;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  const rm_mode mode = rm_mode_of_element(p, row, col);
+  const int fmt = p->out_fmt;
+  uint64_t bits;
+  if (!rm_is_finite(c)) {
+    rm_decide_element_b64(r, i, j, c, err, bias, &bits); /* no rounding decides it */
+    return bits;
+  }
+  if (r->many && err < rm_granule_of(r, i, j, bias)) err = 0.0;
+  if (!rm_round_within(c, err, fmt, mode, &bits, &r->flags)) {
+    r->tiers->fast++;
+    return bits;
+  }
+  r->tiers->accumulator++;
+  return rm_exact_element(p, row, col, &r->flags);
 }
 
 /* The bits of element (i, j) of a problem with alpha and beta: c is the fast path's sum, err bounds its error, `old` are the

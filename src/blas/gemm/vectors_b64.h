@@ -130,7 +130,7 @@ RM_FN vf64 rm_units(rm_resolver *r, int64_t i, int64_t j, int lanes, vf64 bias) 
  * and d is no NaN: the result is that of the signs of alpha S, and of d where it is infinite (rm_special_alpha_beta), and NaN
  * of infinities of both signs.
  *
- * An exact S is rounded. With alpha and beta the test of the fast phase is repeated for an S without error. */
+ * An exact S is rounded, but not at random. With alpha and beta the test of the fast phase is repeated for an S without error. */
 RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e, int64_t i, int64_t j, uint32_t flagged,
                                         const double *sums) {
   const rm_matmul_problem *p = r->p;
@@ -151,7 +151,7 @@ RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e
     flagged &= ~vm64_bits(vf64_unord(old, old));
   }
   const uint32_t finite = ~vm64_bits(vf64_not_finite(c, RM_F64));
-  uint32_t special = flagged & ~finite, exact = flagged & finite & (r->many ? ~0u : 0u);
+  uint32_t special = flagged & ~finite, exact = flagged & finite & (r->many && !p->random.mode ? ~0u : 0u);
   uint32_t bits[RM_LANES] = {0};
   if (exact) {
     exact &= vm64_bits(vf64_lt(err, rm_units(r, i, j, lanes, bias)));

@@ -7,6 +7,7 @@
 #include "../../../crlibm/fp/bits.h"
 #include "../../../include/repmath/core.h"
 #include "../../common/overlap.h"
+#include "../../common/rounding_words.h"
 
 /* The im2col view of an image, so that a convolution is an implicit GEMM: its matrix of patches is never in memory.
  *
@@ -61,7 +62,17 @@ typedef struct {
   int64_t batch;
   ptrdiff_t next_a, next_b, next_bias, next_c;
   const rm_alpha_beta *alpha_beta; /* NULL: none. With it there is no bias */
+  /* mode 0: to nearest. Else C[i,j] is rounded by the word of element i n + j, formats are below binary64, and operands are
+   * matrices */
+  rm_random_rounding random;
 } rm_matmul_problem;
+
+/* The rounding of C[i,j]. */
+RM_FN rm_mode rm_mode_of_element(const rm_matmul_problem *p, int64_t i, int64_t j) {
+  if (!p->random.mode) return RM_NEAREST;
+  rm_rounding_words words = rm_rounding_words_of(&p->random);
+  return rm_random_mode(p->random.mode, rm_rounding_word(&words, p->random.first + i * p->n + j));
+}
 
 RM_FN rm_operand rm_rows_of(rm_view v) { return (rm_operand){v.base, v.row, v.col, 0}; }
 RM_FN rm_operand rm_columns_of(rm_view v) { return (rm_operand){v.base, v.col, v.row, 0}; }
@@ -93,3 +104,8 @@ rm_status rm_check_batch(rm_matmul_problem *p, int format, int format_out, int64
                          ptrdiff_t next_bias, ptrdiff_t next_c);
 rm_status rm_check_strided(rm_matmul_problem *p, int64_t m, int64_t n, int64_t k, rm_view a, rm_view b, rm_view bias,
                            rm_view c);
+/* For rm_random_matmul_batched: first what comes before the operands, with r, then these (a, b, bias). */
+rm_status rm_check_random(rm_matmul_problem *p, int format, int format_out, int64_t batch, int64_t m, int64_t n, int64_t k,
+                          const rm_random_rounding *r);
+rm_status rm_check_random_operands(rm_matmul_problem *p, const rm_random_operand *const *operands, const ptrdiff_t *next,
+                                   void *c);

@@ -1,0 +1,158 @@
+"""Scopes in which NumPy functions of repmath round at random (specification section 1a)."""
+
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+RANDOM_MODES = ("stochastic", "random", "up_down")
+OPEN: list["scope"] = []  # of all threads: while it is empty nothing below is asked
+_current: ContextVar["scope | None"] = ContextVar("repmath_scope", default=None)
+# What rounds nothing, and the modules whose functions draw.
+_FREE = frozenset(
+    "embedding _of_arrays fftshift ifftshift _max_pool _adaptive_max_pool Accumulator.add Accumulator.add_products".split()
+)
+_DRAWING = ("repmath.random", "repmath._distributions", "repmath._draws")
+_HANDLERS: dict[str, Callable[..., Any]] = {}
+# What rounding.py gives: "ufunc", the result of a ufunc, its arguments and keywords in a scope; "up_down", an array whose numbers have moved.
+_GIVEN: dict[str, Callable[..., Any]] = {}
+
+
+def _unsigned(name: str, value: Any, bits: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    number = value.__index__()
+    if not 0 <= number < 2**bits:
+        raise ValueError(f"{name} must be from 0 to 2**{bits} - 1, not {number}")
+    return int(number)
+
+
+class scope:
+    """Inside, NumPy functions of repmath round at random: ``with repmath.rounding.scope("stochastic", seed=0, sample=1):``.
+
+    `repmath.sum`, `dot` and `matmul` and every elementwise function have all three modes. "up_down" has every function that returns arrays
+    of floats. Others, and methods of ufuncs such as `reduce`, raise TypeError: nothing inside rounds to nearest instead. Functions that move
+    or select elements, accumulators and random draws are as they are outside. Arrays that are rounded are numbered in program order, and
+    their elements have the words of stream ``sample * 2**32`` + that number. A scope holds for its thread, or asyncio task; one inside
+    another has numbers of its own. For PyTorch's operators there is `repmath.torch.stochastic`.
+
+    Parameters
+    ----------
+    mode : {"stochastic", "random", "up_down"}
+    seed : int, optional
+        From 0 to 2**64 - 1.
+    sample : int, optional
+        From 0 to 2**32 - 1: samples are independent.
+
+    Attributes
+    ----------
+    calls : int
+        How many arrays were rounded since the scope was entered.
+
+    Raises
+    ------
+    ValueError
+        There is no such mode, or a number is out of range.
+    TypeError
+        A number is no integer.
+
+    Examples
+    --------
+    >>> import numpy as np, repmath
+    >>> with repmath.rounding.scope("stochastic", seed=1) as block:
+    ...     y = repmath.sum(repmath.exp(np.ones(3, np.float32)))
+    >>> block.calls
+    2
+    """
+
+    def __init__(self, mode: str, *, seed: int = 0, sample: int = 0) -> None:
+        if not isinstance(mode, str) or mode not in RANDOM_MODES:
+            raise ValueError(f"mode must be one of {', '.join(RANDOM_MODES)}, not {mode!r}")
+        self.mode, self.seed, self.sample = mode, _unsigned("seed", seed, 64), _unsigned("sample", sample, 32)
+        self.calls = 0
+        self._tokens: list[Token[scope | None]] = []
+
+    def __enter__(self) -> "scope":
+        if not self._tokens:
+            self.calls = 0  # a scope that is entered again computes the same
+        OPEN.append(self)
+        _core.open_scopes(1)
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        _current.reset(self._tokens.pop())
+        _core.open_scopes(-1)
+        OPEN.remove(self)
+
+    def next(self) -> dict[str, Any]:
+        """Seed and stream of the next array that is rounded."""
+        if self.calls >= 2**32:
+            raise RuntimeError("a sample has at most 2**32 rounded arrays")
+        self.calls += 1
+        return {"seed": self.seed, "stream": (self.sample << 32) + self.calls - 1}
+
+    def _stepped(self, made: Any) -> Any:
+        """Results that were rounded to nearest, each moved by a step."""
+        if isinstance(made, tuple):
+            parts = [self._stepped(v) for v in made]
+            return type(made)(*parts) if hasattr(made, "_fields") else tuple(parts)
+        array = np.asarray(made)
+        moved = _GIVEN["up_down"](array, **self.next())
+        if isinstance(made, np.ndarray):
+            made[...] = moved
+            return made
+        return moved[()]
+
+
+def handler(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives the function of this name its rounding in a scope: a function of mode, seed and stream, and its arguments."""
+
+    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+        _HANDLERS[name] = function
+        return function
+
+    return keep
+
+
+def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What a function returns in the scope that is open here; NotImplemented where there is none, or it rounds nothing."""
+    here = _current.get()
+    name = function.__qualname__
+    if here is None or name in _FREE or function.__module__.startswith(_DRAWING):
+        return NotImplemented
+    rounds = _HANDLERS.get(name)
+    token = _current.set(None)
+    try:
+        if here.mode == "up_down" and (rounds is None or name != "matmul"):
+            made = function(*arguments, **keywords)
+            if made is None:
+                raise TypeError(
+                    f"{name.lstrip('_')} returns nothing that could be rounded; it has no random rounding in a scope"
+                )
+            return here._stepped(made)
+        if rounds is None:
+            raise TypeError(f"{name.lstrip('_')} has no {here.mode} rounding: it cannot be called in repmath.rounding.scope")
+        return rounds(here.mode, *arguments, **keywords, **here.next())
+    finally:
+        _current.reset(token)
+
+
+def _scoped(*arguments: Any, **keywords: Any) -> Any:
+    """What C asks while a scope is open: before a ufunc is called, and, without arguments, in a loop that none of these calls began."""
+    here = _current.get()
+    if not arguments:
+        if here is not None:
+            raise TypeError("a method of a ufunc has no random rounding: it cannot be called in repmath.rounding.scope")
+        return None
+    if here is None:
+        return NotImplemented
+    ufunc, *values = arguments
+    token = _current.set(None)
+    try:
+        return _GIVEN["ufunc"](ufunc, tuple(values), keywords, here)
+    finally:
+        _current.reset(token)
