@@ -1,6 +1,6 @@
 /* A stand-in for the accurate phase of RM_TEST_FUNCTION (its headers: RM_TEST_FAST_HEADER, RM_TEST_ACCURATE_HEADER) that
- * notes the arguments it is called with. The static library's own then stays in the archive, since its name is already
- * defined. For one thread. */
+ * notes the arguments it is called with. It comes before the static library, whose own function of the name the linker is
+ * told to leave out. For one thread. */
 #include RM_TEST_FAST_HEADER
 #include RM_TEST_ACCURATE_HEADER
 #include "../../src/elementwise/accurate.h"
