@@ -350,6 +350,9 @@ class Elementwise(Call):
 class Moved(Call):
     def __init__(self, overload: Any, compares: bool = False, real: bool = False) -> None: ...
 
+class Cleaned(Call):
+    def __init__(self, overload: Any, tensors: int) -> None: ...
+
 class Rows(Call):
     def __init__(self, what: str, safe: bool = False) -> None: ...
 
@@ -502,6 +505,7 @@ class Steps(Call):
         halves: bool = False,
         more: bool = False,
         wide: bool = False,
+        large: bool = False,
     ) -> None: ...
 
 class Prefixes(Call):

@@ -11,13 +11,13 @@ extern "C" {
 
 /* A product or quotient with a factor of 0 is a zero with the sign of the product. A sum that is exactly zero is +0. */
 enum {
-  RM_FORMULA_SCALED = 0,   /* a x */
-  RM_FORMULA_OVER = 1,     /* x / a */
-  RM_FORMULA_UNDER = 2,    /* a / x */
-  RM_FORMULA_ADDED = 3,    /* x + a */
-  RM_FORMULA_PLUS = 4,     /* x + a y */
-  RM_FORMULA_BETWEEN = 5,  /* (1 - a) x + a y */
-  RM_FORMULA_PRODUCT = 6,  /* x + a y z */
+  RM_FORMULA_SCALED = 0, /* a x */
+  RM_FORMULA_OVER = 1, /* x / a */
+  RM_FORMULA_UNDER = 2, /* a / x */
+  RM_FORMULA_ADDED = 3, /* x + a */
+  RM_FORMULA_PLUS = 4, /* x + a y */
+  RM_FORMULA_BETWEEN = 5, /* (1 - a) x + a y */
+  RM_FORMULA_PRODUCT = 6, /* x + a y z */
   RM_FORMULA_QUOTIENT = 7, /* x + a y / z */
   RM_FORMULA_TANH = 8, /* x (1 - y^2): the gradient through y = tanh as a formula of y, where x is the gradient received */
   RM_FORMULA_SIGMOID = 9, /* x y (1 - y): the gradient through the logistic sigmoid */

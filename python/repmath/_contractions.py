@@ -421,7 +421,8 @@ def vecdot(
     if out is None and dtype is None and x.ndim > 1 and x.shape == y.shape and x.dtype == y.dtype and x.dtype in (F32, F64):
         if not on_device(x) and x.flags.c_contiguous and y.flags.c_contiguous and 0 < x.size <= _FEW:
             made = np.empty(x.shape[:-1], x.dtype)
-            _core.row_dots(NAMES[x.dtype], *(v.reshape(-1, x.shape[-1]) for v in (x, y)), made)
+            width = x.shape[-1]
+            _core.row_dots(NAMES[x.dtype], x.reshape(-1, width), y.reshape(-1, width), made)
             if np.isfinite(made).all():  # otherwise NumPy's ufuncs warn
                 return made
     return einsum("...k,...k->...", x, y, out=out, dtype=dtype)

@@ -44,7 +44,17 @@ def compile_program(folder: pathlib.Path, function: str) -> pathlib.Path:
     options = ["-std=gnu11", "-O3", "-ffp-contract=off", "-DRM_CFG_STATIC", f"-I{oracle.ROOT / 'include'}"]
     options += [f"-DRM_TEST_FUNCTION={function}", *headers]
     # The library's object of complete functions defines the name that trace_accurate.c has: the linker takes the first one.
-    command = [os.environ.get("CC", "cc"), *options, *sources, "-Wl,-z,muldefs", "-fopenmp", "-lpthread", "-lm", "-o", program]
+    command = [
+        os.environ.get("CC", "cc"),
+        *options,
+        *sources,
+        "-Wl,-z,muldefs",
+        "-fopenmp",
+        "-lpthread",
+        "-lm",
+        "-o",
+        program,
+    ]
     subprocess.run(command, check=True)
     return program
 

@@ -137,6 +137,8 @@ cdef class Steps(Call):
         There is a second result, an empty tensor.
     wide : bool
         The result is of binary64, in which all steps are.
+    large : bool
+        Tensors of more than MAX_ELEMENTS elements are taken, too: for some steps another function is faster there.
     """
 
     cdef rm_py_step *steps
@@ -145,12 +147,12 @@ cdef class Steps(Call):
     cdef tuple names, defaults, wanted
     cdef int maps[MAX_NUMBERS]
     cdef double of[MAX_NUMBERS]  # the place of an argument, or the constant
-    cdef bint halves, more, wide
+    cdef bint halves, more, wide, large
 
-    def __init__(self, arguments, numbers, steps, into, bint halves=False, bint more=False, bint wide=False):
+    def __init__(self, arguments, numbers, steps, into, bint halves=False, bint more=False, bint wide=False, bint large=False):
         cdef rm_py_step *s
         cdef rm_py_function *found[4]
-        self.into, self.halves, self.more, self.wide = _INTO[into], halves, more, wide
+        self.into, self.halves, self.more, self.wide, self.large = _INTO[into], halves, more, wide, large
         self.places = <int>len(arguments)
         _, self.names, self.defaults, self.wanted = zip(*arguments)
         self.given = sum(name is None for name in self.names)
@@ -270,7 +272,9 @@ cdef class Steps(Call):
                         return NotImplemented
                     shape[d] = tensor[i].shape[axis]
             n *= shape[d]
-        if n > 2 * BLOCK_ELEMENTS:
+        if n > MAX_ELEMENTS:
+            if not self.large:
+                return NotImplemented
             for i in range(tensors):
                 if self.halves or tensor[i].format < 0 or sizes[i] != n:
                     return NotImplemented

@@ -176,7 +176,7 @@ static uint32_t rm_resolve_block_b64(const rm_layout_b64 *w, const rm_matmul_pro
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
   __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
   const int padding = (p->a.im2col && rm_im2col_may_pad(p->a.im2col)) || (p->b.im2col && rm_im2col_may_pad(p->b.im2col));
-  const int many = undecided >= (block->rows + block->cols) / (p->b.im2col ? RM_MANY : 1);
+  const int many = undecided >= block->rows + block->cols;
   rm_resolver r = {p, block, w->rows, w->cols, many, padding, 0, tiers, 0};
   if (r.many && !p->alpha_beta && !p->random.mode) {
     undecided = rm_resolve_flagged_b64(w, &r, 1);

@@ -91,9 +91,6 @@ RM_FN int rm_decide_sum_b64(rm_pair s, double err, int fmt, uint64_t *bits) {
   return rm_decide_b64(s.hi + s.lo, err, fmt, bits);
 }
 
-/* Scanning all columns of an im2col view takes about as long as the products of one element for so many of them. */
-enum { RM_MANY = 8 };
-
 typedef struct {
   const rm_matmul_problem *p;
   const rm_block *block;

@@ -377,6 +377,12 @@ def gate_backward() -> _core.Call:
     return _core.GateGradient(*made)
 
 
+# What steps compute faster than the table's functions for tensors of any size.
+_LARGE = frozenset(
+    """celu degrees elu elu_backward fmax fmin hardtanh_backward ldexp leaky_relu_backward logaddexp2 logit radians rsub""".split()
+)
+
+
 def _call(
     overload: Any, name: str, recipe: Callable[..., R], same: dict[Any, Any], into: str, wide: bool = False
 ) -> _core.Steps:
@@ -404,7 +410,8 @@ def _call(
         handles.append(_Register(program.registers))
         program.registers += 1
     recipe(program, *handles)
-    return _core.Steps(arguments, program.numbers, program.steps, into, name == "glu", name == "log_sigmoid_forward", wide)
+    halves, more = name == "glu", name == "log_sigmoid_forward"
+    return _core.Steps(arguments, program.numbers, program.steps, into, halves, more, wide, name in _LARGE)
 
 
 def _exponential(p: P, u: R, rate: Any) -> R:
