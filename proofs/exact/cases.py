@@ -434,7 +434,11 @@ def pooling(backward):
 
         def place(records, lanes, none):
             some = records[np.isin(records["at"], list(values))]
-            return [(r, values[int(r["at"])] * Fraction(float(r["more"]) or 1.0)) for r in some]
+            rows, others = some[some["kind"] == KIND["row"]], some[some["kind"] != KIND["row"]]
+            pairs = [(r, values[int(r["at"])] * Fraction(float(r["more"]) or 1.0)) for r in others]
+            for row in rows.reshape(-1, results[-1]):  # of vectors: all say where the first element is
+                pairs += [(r, values[int(row[0]["at"]) + k * y.itemsize]) for k, r in enumerate(row)]
+            return pairs
 
         return Case(run, [], place, (x, y))
 

@@ -26,7 +26,24 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         "0.0 * err / __builtin_fabs(sum)",
         ("log_softmax_backward",),
     ),
-    ("src/nn/pool/sum.h", "0x1.2p-52) + 0x1p-1073", "0x1.2p-57) + 0x1p-1073", ("avg_pool", "avg_pool_backward")),
+    (
+        "src/nn/pool/sum.h",
+        "0x1.2p-52) + 0x1p-1073",
+        "0x1.2p-57) + 0x1p-1073",
+        tuple(f"avg_pool_backward: {call}" for call in ("rm_pool_quotient(", "rm_function_decide(")),
+    ),
+    (
+        "src/nn/pool/kernels.c",
+        "vf64_set1(0x1.1p-51)",
+        "vf64_set1(0x1.1p-52)",
+        ("avg_pool: rm_row_test(", "avg_pool_backward: rm_row_test("),
+    ),
+    (
+        "src/blas/gemm/vectors_b64.h",
+        "vf64_lt(err, rm_units(",
+        "vf64_lt(zero, rm_units(",
+        ("products_flood: vf64_store_between_f32(out, s",),
+    ),
     (
         "src/nn/optim/step.h",
         "#define RM_QUOTIENT_ERR RM_BOUND(0x1.8p-50)",

@@ -11,7 +11,9 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 
 # Kernels of functions have proofs of their own; the device's sources call the headers that are watched here. The CPU's tiles and
 # its products of pairs are not in the builds that are watched, whose arithmetic is a vocabulary: tests/reductions/test_tiles.py compares their sums with exact
-# ones, at the bounds too, and proofs/depth counts the roundings of chains of pairs and of what settles the elements that both leave.
+# ones, at the bounds too, and proofs/depth counts the roundings of chains of pairs and of what settles the elements that both leave. Nor are the
+# quick loops of formulas, which need vectors of binary32 and FMA: tests/nn/test_formulas_quick.py compares what they decide with the loops that are watched,
+# beside boundaries, and tests/nn/test_formulas.py with exact numbers.
 ELSEWHERE = (
     "src/cuda/",
     "src/xla/",
@@ -19,6 +21,7 @@ ELSEWHERE = (
     "src/blas/gemm/tiles.c",
     "src/blas/gemm/chains_b32.c",
     "src/blas/gemm/undecided_16.h",
+    "src/nn/formula/quick.h",
 )
 PRIMITIVE = re.compile(
     r"\b(?:vf64_undecided\w*|vf32_undecided\w*|rm_round_dd|rm_dd_ball_round|vf64_store_(?:differing|between)_f32|rm_columns_differ)\("

@@ -86,6 +86,23 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
 #define WATCH_rm_round_vector_of_lanes(c, err, out, fmt) EXACT_RESULTS(RM_LANES, EXACT_RESULT_LEFT, c, err, out, fmt)
 #define WATCH_rm_pair_to_odd_of_lane(hi, lo) \
   (exact_at = EXACT_RESULT(l), exact_watch(EXACT_KNOWN, 1, hi, lo, 0.0, 0.0), exact_at = 0, rm_pair_to_odd(hi, lo))
+/* Vectors that the fast phase leaves (src/blas/gemm/vectors_b64.h): the sums of their lanes `exact` are what they should be,
+ * and with alpha and beta what is made of these is within the margin. */
+#define EXACT_CERTIFIED(k) (exact >> (k) & 1 ? rm_output_at(&e->output, i, j + (k)) : 0)
+#define WATCH_vf64_store_between_f32(p, low, high)                                              \
+  ({                                                                                            \
+    const uint32_t m__ = vf64_store_between_f32(p, low, high);                                  \
+    EXACT_PLACES(EXACT_KNOWN, lanes, m__ | ~exact, value, EXACT_NONE, margin, EXACT_CERTIFIED); \
+    exact_open ? EXACT_EACH_LANE : m__;                                                         \
+  })
+#define WATCH_rm_round_vector_16(c, err, out, fmt)                                       \
+  ({                                                                                     \
+    const uint32_t m__ = rm_round_vector_16(c, err, out, fmt);                           \
+    EXACT_PLACES(EXACT_KNOWN, lanes, m__ | ~exact, c, EXACT_NONE, err, EXACT_CERTIFIED); \
+    exact_open ? EXACT_EACH_LANE : m__;                                                  \
+  })
+#define WATCH_rm_round_double(x, fmt) \
+  (exact_at = EXACT_CERTIFIED(l), exact_watch(EXACT_KNOWN, 1, x, 0.0, 0.0, 0.0), exact_at = 0, rm_round_double(x, fmt))
 #define EXACT_ROW_AT(k) ((const char *)p__ + 4 * (k))
 #define WATCH_vf64_store_differing_f32(p, low, high)                                           \
   ({                                                                                           \
@@ -248,7 +265,14 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
 /* The rounded mean, or reciprocal root, of a set. */
 #define WATCH_rm_norm_store_statistic(r, kind, value, err, near, ball, to, state) \
   (exact_at = (to), rm_norm_store_statistic(r, kind, value, err, near, ball, to, state), exact_at = 0)
-/* Result r of a row of averages (src/nn/pool/api.c). */
+/* A row of averages (src/nn/pool/api.c): records of its vectors, in order, say where it begins. Then its result r. */
+#define WATCH_average_vectors(f, a, out, state)                     \
+  ({                                                                \
+    exact_at = y;                                                   \
+    const int64_t left__ = average_vectors((f), (a), (out), state); \
+    exact_at = 0;                                                   \
+    left__;                                                         \
+  })
 #define WATCH_rm_pool_decide(total, terms, divisor, format, bits, state) \
   (exact_at = y + r * f->sy[4], rm_pool_decide(total, terms, divisor, format, bits, state))
 #define WATCH_rm_pool_decide_mixed(t, bits, state) (exact_at = y + r * f->sy[4], rm_pool_decide_mixed(t, bits, state))
