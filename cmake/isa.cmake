@@ -26,8 +26,9 @@ if(WIN32 AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   endforeach()
 endif()
 
-# The build for CPUs without vectors of 256 bits is the largest, since it has no masks: small code for its rows and draws.
-set_source_files_properties(src/nn/rows/kernels.c src/random/kernels.c src/reduce/axes_kernels.c
+# The build for CPUs without vectors of 256 bits is the largest, since it has no masks: small code for its rows, sums and draws.
+set_source_files_properties(src/nn/rows/kernels.c src/random/kernels.c src/reduce/axes_kernels.c src/reduce/kernels.c src/fft/kernels.c
+  src/nn/loss/kernels.c src/blas/conv/kernels.c
   PROPERTIES COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>>:-Os>")
 
 # Compile each file once per ISA. The global property RM_OBJECTS collects what the libraries link.

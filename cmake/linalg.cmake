@@ -6,5 +6,5 @@ target_sources(repmath_objects PRIVATE
   src/linalg/recurrence.c
   src/linalg/system.c)
 # The logarithm's accurate phase is most of the code of this file.
-set_source_files_properties(src/linalg/determinant.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+set_source_files_properties(src/linalg/determinant.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 rm_isa_sources(src/linalg/kernels.c)

@@ -61,4 +61,5 @@ if("avx512" IN_LIST RM_ISAS)
   endif()
 endif()
 # The loops of the microkernels are a few lines of a cache long: begun in the middle of one they take 1 % longer.
-set_source_files_properties(src/blas/gemm/kernels.c PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-falign-loops=64>)
+set_source_files_properties(src/blas/gemm/kernels.c PROPERTIES COMPILE_OPTIONS
+  "$<$<CONFIG:Release>:-falign-loops=64>;$<$<AND:$<CONFIG:Release>,$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>>:-Os>")

@@ -74,6 +74,22 @@ static vf64 rec_two_sum_of(vf64 a, vf64 b, vf64 *e) {
 #include "crlibm/digamma/digamma_b64.h"
 #undef rm_log_eval
 
+#define RM_COMMON_PHILOX_H /* the generator makes no numbers here */
+enum { RM_PHILOX_STEP = 8 };
+static void rm_philox_fill(uint64_t seed, uint64_t stream, uint64_t counter, int64_t blocks, uint64_t *out) {
+  (void)seed, (void)stream, (void)counter, (void)blocks, (void)out;
+}
+static void rm_philox_block(uint64_t seed, uint64_t stream, uint64_t counter, uint64_t *out) {
+  (void)seed, (void)stream, (void)counter, (void)out;
+}
+
+/* Steps are rounded to nearest: random rounding tests the same bounds, and makes no numbers here. */
+#define RM_COMMON_ROUNDING_VECTOR_H
+static vm64 rm_round_ball_vector(vf64 value, vf64 radius, vi64 add, const int fmt, vf64 *r) {
+  (void)radius, (void)add, (void)fmt, (void)r;
+  return vf64_lt(value, value);
+}
+
 #include "src/nn/optim/clip_step.h"
 #include "src/nn/formula/step.h"
 #include "src/nn/loss/step.h"
@@ -87,11 +103,6 @@ static vi64 vi64_load(const int64_t *p) {
 }
 #define vm64_bits(mask) ((void)(mask), 0u)
 #define rm_store_elements(p, v, fmt) ((void)(p), (void)(v), (void)(fmt)) /* results of draws are not stored */
-#define RM_RANDOM_PHILOX_H /* the generator makes no numbers here */
-enum { RM_PHILOX_STEP = 8 };
-static void rm_philox_fill(uint64_t seed, uint64_t stream, uint64_t counter, int64_t blocks, uint64_t *out) {
-  (void)seed, (void)stream, (void)counter, (void)blocks, (void)out;
-}
 static vf64 vi64_round_f64(vi64 i) { return (vf64){rec("round_f64 #%d", i.id)}; }
 static vf64 rec_unit(vi64 draw) {
   (void)draw;

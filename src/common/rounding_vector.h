@@ -11,7 +11,8 @@
  * the value. Ends that are rounded themselves, c - r and c + r, are moved by one number outwards where r is not 0. All this
  * is done on magnitudes: rounding to nearest is symmetric. Lanes whose ends have different signs, lie beyond that range or
  * are not finite are left to rm_round_within. */
-#pragma once
+#ifndef RM_COMMON_ROUNDING_VECTOR_H /* a name, so that a proof can put something else in its place */
+#define RM_COMMON_ROUNDING_VECTOR_H
 
 #include <float.h>
 
@@ -29,7 +30,7 @@ typedef struct {
 } rm_words_chunk;
 
 /* The words of elements [element, element + n) of a stream, at most RM_WORDS_CHUNK. */
-RM_FN void rm_words_fill(rm_words_chunk *c, uint64_t seed, uint64_t stream, int64_t element, int64_t n) {
+RM_STATIC void rm_words_fill(rm_words_chunk *c, uint64_t seed, uint64_t stream, int64_t element, int64_t n) {
   const int skip = (int)(element & 3);
   const int64_t blocks = (skip + n + 3) / 4;
   rm_philox_fill(seed, stream, RM_ROUNDING_COUNTER + ((uint64_t)element >> 2),
@@ -52,7 +53,7 @@ RM_FN uint64_t rm_addend(uint32_t w, const int stochastic, const int dropped) {
 }
 
 /* R of each of the chunk's words. */
-RM_FN void rm_words_addends(rm_words_chunk *c, int64_t n, const int stochastic, const int dropped) {
+RM_STATIC void rm_words_addends(rm_words_chunk *c, int64_t n, const int stochastic, const int dropped) {
   for (int64_t i = 0; i < n; i++) c->add[i] = (int64_t)rm_addend(rm_chunk_word(c, i), stochastic, dropped);
   for (int64_t i = n; i < n + RM_LANES; i++) c->add[i] = 0;
 }
@@ -110,3 +111,5 @@ RM_STATIC int rm_round_within(double c, double r, int format, rm_mode mode, uint
   if (r > 0.0) return rm_round_between(rm_next_below(low), -rm_next_below(-high), format, mode, bits, flags);
   return rm_round_between(low, high, format, mode, bits, flags);
 }
+
+#endif

@@ -314,6 +314,22 @@ static void formulas(void) {
   free(x), free(y), free(z);
 }
 
+/* Elements of the format, rounded to each one. */
+static void conversions(void) {
+  static const struct {
+    const char *name;
+    int id, size;
+  } to[] = {{"f16", RM_FORMAT_F16, 2}, {"bf16", RM_FORMAT_BF16, 2}, {"f32", RM_FORMAT_F32, 4}, {"f64", RM_FORMAT_F64, 8}};
+  void *x = numbers(LONG, 34);
+  for (int i = 0; i < 4; i++) {
+    void *out = allocate(LONG * to[i].size);
+    ok(rm_convert(F->id, to[i].id, LONG, x, out), "convert");
+    print_digest("convert", F->name, to[i].name, out, LONG, to[i].size);
+    free(out);
+  }
+  free(x);
+}
+
 /* Every distribution, and dropout, of elements that begin within a block. */
 static void random_numbers(int64_t shrink) {
   static const struct {
@@ -368,6 +384,7 @@ int main(int argc, char **argv) {
     pool();
     optimizers();
     formulas();
+    conversions();
   }
   random_numbers(shrink);
   return 0;

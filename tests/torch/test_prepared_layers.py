@@ -465,7 +465,8 @@ def test_what_is_declined():
     places = torch.zeros(2, 3, 4, 4, dtype=torch.int64)
     batch, back = _core.BatchNorm(True, True), _core.BatchNormGradient()
     q = tensor(torch.float32, 1, 2, 4, 8)
-    attention, slopes = (_core.Attention(lambda scale, width: 1.0, gradient) for gradient in (False, True))
+    laid = (lambda made, q: made), (lambda made: made)
+    attention, slopes = (_core.Attention(lambda scale, width: 1.0, *laid, gradient) for gradient in (False, True))
     with rt.reproducible():
         _, mean, rstd = aten.native_layer_norm.default(x, [4], None, None, 1e-5)
         _, group_mean, group_rstd = aten.native_group_norm.default(x, None, None, 2, 3, 16, 3, 1e-5)

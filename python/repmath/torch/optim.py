@@ -5,6 +5,7 @@ steps, by torch.optim.lr_scheduler too: its numbers come from the C library of t
 its like do not.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
@@ -31,6 +32,16 @@ def _round(optimizer: torch.optim.Optimizer, rounding: str, seed: int) -> None:
         group.setdefault("rounding", rounding)
         group.setdefault("seed", seed)
         _optimizers.check_rounding(group["rounding"], group["seed"])
+
+
+def _signature(of: type) -> inspect.Signature:
+    """PyTorch's arguments, and by name those of random rounding."""
+    theirs = inspect.signature(of)
+    named = [
+        inspect.Parameter("rounding", inspect.Parameter.KEYWORD_ONLY, default="nearest", annotation=str),
+        inspect.Parameter("seed", inspect.Parameter.KEYWORD_ONLY, default=0, annotation=int),
+    ]
+    return theirs.replace(parameters=[*theirs.parameters.values(), *named])
 
 
 def _words(optimizer: torch.optim.Optimizer, group: dict[str, Any], step: int, number: int) -> dict[str, Any]:
@@ -82,6 +93,8 @@ class SGD(torch.optim.SGD):
     options of groups too, parameters are numbered through all groups, and the state then has "step".
     """
 
+    __signature__ = _signature(torch.optim.SGD)
+
     def __init__(self, params: Any, *options: Any, rounding: str = "nearest", seed: int = 0, **named: Any) -> None:
         super().__init__(params, *options, **named)
         _round(self, rounding, seed)
@@ -92,11 +105,12 @@ class SGD(torch.optim.SGD):
         loss = _closure(closure)
         for group, p, g, number in _updates(self):
             momentum = float(group["momentum"])
-            buffer = None if momentum == 0 else self.state[p].get("momentum_buffer")
+            known = self.state.get(p, {})  # without state none is made
+            buffer = None if momentum == 0 else known.get("momentum_buffer")
             first = buffer is None
             if momentum != 0 and buffer is None:
                 buffer = self.state[p]["momentum_buffer"] = torch.empty_like(p)
-            step = int(self.state[p].get("step", 0)) + 1
+            step = int(known.get("step", 0)) + 1
             words = _words(self, group, step, number)
             numbers: dict[str, Any] = {name: float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay")}
             _optimizers.sgd_step(
@@ -149,6 +163,8 @@ class Adam(torch.optim.Adam):
     as in `SGD`.
     """
 
+    __signature__ = _signature(torch.optim.Adam)
+
     def __init__(self, params: Any, *options: Any, rounding: str = "nearest", seed: int = 0, **named: Any) -> None:
         super().__init__(params, *options, **named)
         _round(self, rounding, seed)
@@ -163,6 +179,8 @@ class Adam(torch.optim.Adam):
 
 class AdamW(torch.optim.AdamW):
     """AdamW; formulas as in `repmath.optim.adamw_step`, arguments and state dict as torch.optim.AdamW. The rest is as in `Adam`."""
+
+    __signature__ = _signature(torch.optim.AdamW)
 
     def __init__(self, params: Any, *options: Any, rounding: str = "nearest", seed: int = 0, **named: Any) -> None:
         super().__init__(params, *options, **named)

@@ -185,6 +185,19 @@ RM_FN int rm_epilogue_random(const rm_epilogue_b64 *e, const rm_tile_b64 *t, con
   return count;
 }
 
+/* The same of any format: one function for all engines that come here. */
+RM_STATIC int rm_epilogue_at_random(const rm_epilogue_b64 *e, const rm_tile_b64 *t) {
+  const rm_matmul_problem *p = e->p;
+  const int stochastic = p->random.mode == RM_ROUND_STOCHASTIC;
+  switch (4 * p->fmt + p->out_fmt) {
+    case 4 * RM_F16 + RM_F16: return rm_epilogue_random(e, t, RM_F16, RM_F16, stochastic);
+    case 4 * RM_F16 + RM_F32: return rm_epilogue_random(e, t, RM_F16, RM_F32, stochastic);
+    case 4 * RM_BF16 + RM_BF16: return rm_epilogue_random(e, t, RM_BF16, RM_BF16, stochastic);
+    case 4 * RM_BF16 + RM_F32: return rm_epilogue_random(e, t, RM_BF16, RM_F32, stochastic);
+    default: return rm_epilogue_random(e, t, RM_F32, RM_F32, stochastic);
+  }
+}
+
 /* Rounds a tile. Returns how many elements are for the resolver. */
 RM_FN int rm_epilogue_tile_b64(const rm_epilogue_b64 *e, const rm_tile_b64 *t, const int fmt, const int out_fmt) {
   const int size = rm_size_of(out_fmt), rows = t->rows, cols = t->cols, nv = t->nv;
@@ -192,8 +205,7 @@ RM_FN int rm_epilogue_tile_b64(const rm_epilogue_b64 *e, const rm_tile_b64 *t, c
   const double *tile = t->sums;
   const rm_alpha_beta *alpha_beta = e->p->alpha_beta;
   int count = 0;
-  if (e->p->random.mode == RM_ROUND_STOCHASTIC) return rm_epilogue_random(e, t, fmt, out_fmt, 1);
-  if (e->p->random.mode) return rm_epilogue_random(e, t, fmt, out_fmt, 0);
+  if (e->p->random.mode) return rm_epilogue_at_random(e, t);
   if (rm_is_whole(e, j0, cols)) return rm_epilogue_whole_b64(e, t, out_fmt);
   for (int i = 0; i < rows; i++) {
     const vf64 rb = vf64_set1(e->row_bound[i0 + i]);

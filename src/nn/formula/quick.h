@@ -263,7 +263,7 @@ RM_FN uint32_t rm_quick_loop(const rm_formula_problem *p, int64_t i, int64_t end
   return i < end ? flags | rest(p, i, end) : flags;
 }
 
-RM_FN uint32_t rm_quick_f32(const rm_formula_problem *p, int64_t i, int64_t end, rm_formula_rest_fn *rest) {
+RM_STATIC uint32_t rm_quick_f32(const rm_formula_problem *p, int64_t i, int64_t end, rm_formula_rest_fn *rest) {
   switch (p->formula) {
     case RM_FORMULA_SCALED: return rm_quick_loop(p, i, end, RM_FORMULA_SCALED, rest);
     case RM_FORMULA_OVER: return rm_quick_loop(p, i, end, RM_FORMULA_OVER, rest);

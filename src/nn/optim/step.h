@@ -20,6 +20,7 @@
  * proofs/formula checks the bounds in this file and in formula/step.h (docs/evidence.md). */
 #pragma once
 
+#include "../../common/elements.h"
 #include "../../common/rounding_vector.h"
 #include "../../reduce/vector_pair.h"
 #include "args.h"
@@ -102,11 +103,18 @@ RM_FN vm64 rm_step_round_linear(rm_vpair y, vf64 size, const int fmt, vf64 *r) {
   return rm_step_round(y, vf64_mul(size, vf64_set1(RM_LINEAR_ERR)), vf64_mul(size, vf64_set1(RM_LINEAR_REACH)), fmt, r);
 }
 
+/* A ball that is rounded at random: one function for all quantities. */
+RM_STATIC vm64 rm_step_ball(vf64 value, vf64 reach, vi64 add, int fmt, vf64 *r) {
+  const vf64 c = vf64_add(value, vf64_set1(0.0));
+  if (fmt == RM_F32) return rm_round_ball_vector(c, reach, add, RM_F32, r);
+  return fmt == RM_F16 ? rm_round_ball_vector(c, reach, add, RM_F16, r) : rm_round_ball_vector(c, reach, add, RM_BF16, r);
+}
+
 /* The same rounded at random, where `add` has what the quantity's words add (common/rounding_vector.h): of the value only
  * y.hi and its reach count. Formats below binary64 have this. */
 RM_FN vm64 rm_step_round_sum(rm_vpair y, vf64 size, const vi64 *add, const int fmt, vf64 *r) {
   if (!add) return rm_step_round_linear(y, size, fmt, r);
-  return rm_round_ball_vector(vf64_add(y.hi, vf64_set1(0.0)), vf64_mul(size, vf64_set1(RM_LINEAR_REACH)), *add, fmt, r);
+  return rm_step_ball(y.hi, vf64_mul(size, vf64_set1(RM_LINEAR_REACH)), *add, fmt, r);
 }
 
 /* beta x + keep y, y of the terms `size`. */
@@ -172,7 +180,7 @@ RM_FN vm64 rm_step_quotient(const rm_optimizer_constants *c, vf64 p, vf64 m, vf6
     const vf64 q = vf64_quotient(vf64_mul(m, vf64_set1(c->rate[0])), vf64_add(root, vf64_set1(c->eps[0])), &r);
     const vf64 kept = vf64_mul(p, vf64_set1(c->a[0]));
     const vf64 err = vf64_mul(vf64_add(vf64_abs(kept), vf64_abs(q)), vf64_set1(RM_QUOTIENT_ERR));
-    if (add) return rm_round_ball_vector(vf64_add(vf64_sub(kept, q), vf64_set1(0.0)), err, *add, fmt, y);
+    if (add) return rm_step_ball(vf64_sub(kept, q), err, *add, fmt, y);
     return rm_step_round(rm_vone(vf64_sub(kept, q)), err, err, fmt, y);
   }
   const vf64 square = vf64_mul(root, root), rest = vf64_sub(vf64_sub(s, square), vf64_mul_err(root, root, square));
