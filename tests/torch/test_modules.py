@@ -571,7 +571,9 @@ def test_state_dicts_are_those_of_pytorch(name, options):
     theirs.step()
     signature = inspect.signature(type(ours))
     own = [p for name, p in signature.parameters.items() if name in ("rounding", "seed")]
-    assert [(p.kind, p.default) for p in own] == [(p.KEYWORD_ONLY, default) for p, default in zip(own, ("nearest", 0), strict=True)]
+    assert [(p.kind, p.default) for p in own] == [
+        (p.KEYWORD_ONLY, default) for p, default in zip(own, ("nearest", 0), strict=True)
+    ]
     pytorchs = [p for p in signature.parameters.values() if p not in own]
     assert signature.replace(parameters=pytorchs) == inspect.signature(type(theirs))
 

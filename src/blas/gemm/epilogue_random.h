@@ -18,7 +18,7 @@ typedef struct {
 
 /* The words of rows of `cols` elements, the first from `element` on, `next` elements apart. */
 RM_STATIC void rm_tile_words_make(rm_tile_words *w, const rm_random_rounding *r, int64_t element, int64_t next, int rows,
-                              int cols) {
+                                  int cols) {
   int64_t blocks = 0;
   for (int i = 0; i < rows; i++, element += next) {
     const int skip = (int)(element & 3);
