@@ -19,7 +19,7 @@ RM_COLD uint32_t rm_convert_flags(int from, int to, int n, const char *x, const 
   return flags;
 }
 
-/* A whole step of elements; returns whether one of the results may be infinite or NaN. */
+/* A whole step of elements; returns 0 if all results are finite, 2 if one of the arguments is NaN, else 1. */
 #if RM_HAS_VF32 && RM_B32
 enum { RM_CONVERT_STEP = 4 * RM_LANES };
 RM_FN vf32 rm_convert_load(const char *at, const int fmt) {
@@ -38,8 +38,11 @@ RM_FN int rm_convert_b32(const char *x, char *out, const int from, const int to)
   const vf32 canonical = vf32_set1(__builtin_nanf(""));
   vf32 v[2];
   RM_UNROLL for (int j = 0; j < 2; j++) v[j] = rm_convert_load(x + j * 2 * RM_LANES * rm_size_of(from), from);
-  const int other = !vf32_all_below(v[0], v[1], limit);
-  if (RM_UNLIKELY(other)) RM_UNROLL for (int j = 0; j < 2; j++) v[j] = vf32_select(vf32_ne(v[j], v[j]), canonical, v[j]);
+  int other = !vf32_all_below(v[0], v[1], limit);
+  if (RM_UNLIKELY(other)) {
+    other += !vm32_none(vm32_or(vf32_ne(v[0], v[0]), vf32_ne(v[1], v[1])));
+    RM_UNROLL for (int j = 0; j < 2; j++) v[j] = vf32_select(vf32_ne(v[j], v[j]), canonical, v[j]);
+  }
   RM_UNROLL for (int j = 0; j < 2; j++) rm_convert_store(out + j * 2 * RM_LANES * rm_size_of(to), v[j], to);
   return other;
 }
@@ -52,7 +55,7 @@ RM_FN int rm_convert_b64(const char *x, char *out, const int from, const int to)
     vf64 v = rm_load_elements(x + j * rm_size_of(from), from);
     const vm64 beyond = vf64_not_finite(v, to);
     if (RM_UNLIKELY(!vm64_none(beyond))) {
-      other = 1;
+      other = other < 2 && vm64_none(vf64_unord(v, v)) ? 1 : 2;
       v = vf64_select(vf64_unord(v, v), vf64_nan(), v);
     }
     if (from == RM_F64 && rm_size_of(to) == 2) v = vf64_to_odd16(v);
@@ -80,7 +83,8 @@ RM_FN uint32_t rm_convert_loop(int64_t n, const char *x, char *out, const int fr
     else
 #endif
       other = rm_convert_b64(p, q, from, to);
-    if (RM_UNLIKELY(other)) flags |= rm_convert_flags(from, to, RM_CONVERT_STEP, p, q);
+    if (RM_UNLIKELY(other) && (other == 2 || !(flags & RM_FLAG_OVERFLOW)))
+      flags |= rm_convert_flags(from, to, RM_CONVERT_STEP, p, q);
     if (!whole) __builtin_memcpy(out + i * so, made, (size_t)(count * so));
   }
   return flags;
