@@ -12,6 +12,7 @@ from torch.nn import functional as F  # noqa: E402
 
 import repmath.torch  # noqa: E402
 from repmath.torch import UncoveredOperatorError, reproducible  # noqa: E402
+from repmath.torch._exact import graph  # noqa: E402
 from repmath.torch._tensors import as_array, as_tensor  # noqa: E402
 
 DIVISIONS = ((12,), (5, 7), (4, 4, 4), (1, 2, 9), (1,) * 12)
@@ -303,6 +304,22 @@ def test_parts_of_factors_against_rationals(what, fmt, sizes):
             if row == place:
                 terms += [(v, 1.0) for v in d[:, column].tolist()]
             assert _bits(p.grad, fmt).reshape(-1, width)[row, column] == exact_bits(terms, fmt), (row, column)
+
+
+def test_parameters_that_another_rank_has_sent_are_parameters():
+    """And tensors are data, whose gradients are rounded as inside of a network."""
+    x = as_tensor(_numbers("f32", 8, 5))
+    made = {}
+    with reproducible(gradients="exact"):
+        for kind in (nn.Parameter, torch.Tensor.requires_grad_):
+            for sizes in ((8,), (3, 5)):
+                p = kind(torch.zeros(5, 4))
+                graph.receive([p])
+                for (a,) in _shares((x,), sizes):
+                    (a @ p).backward(a[:, :4])
+                made[kind, sizes] = _bits(p.grad, "f32")
+    assert (made[nn.Parameter, (8,)] == made[nn.Parameter, (3, 5)]).all()
+    assert (made[torch.Tensor.requires_grad_, (8,)] != made[torch.Tensor.requires_grad_, (3, 5)]).any()  # a control
 
 
 def test_what_reads_a_deferred_sum_sees_no_number():

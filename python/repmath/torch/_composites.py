@@ -185,7 +185,7 @@ def _called(name: str) -> _Whole:
             found = NotImplemented
             if inside:
                 found = WHOLES[name](*arguments, **keywords)
-                if found is NotImplemented:
+                if found is NotImplemented and which != "out":  # which would write to a copy of a DTensor
                     found = _sharded.of_whole(WHOLES[name], arguments, keywords)
             return overload(*arguments, **keywords) if found is NotImplemented else found
 

@@ -49,7 +49,7 @@ _received: Any = WeakIdKeyDictionary()
 
 
 def receive(tensors: Iterable[torch.Tensor]) -> None:
-    """Another rank has sent what these hold: they are data."""
+    """Another rank has sent what these hold: they are data, unless they are parameters that begin with the numbers of another rank."""
     for t in tensors:
         _received[t] = True
 
@@ -58,7 +58,7 @@ def is_data(leaf: torch.Tensor) -> bool:
     """Whether a leaf is no parameter but data whose gradient goes on to another rank, as between stages of a pipeline, or has no numbers at all.
 
     Its gradient is that of a value inside of a network: its terms are rounded one by one and added."""
-    return leaf in _received or leaf.device.type == "meta"
+    return leaf.device.type == "meta" or (leaf in _received and not isinstance(leaf, torch.nn.Parameter))
 
 
 def leaf_of(node: Any, passed: frozenset[str]) -> torch.Tensor | None:

@@ -280,7 +280,6 @@ def _products_and_rows(a: Array, b: Array, at: Array, rows: Array) -> Array:
 
 def _in_pieces(records: Sequence[Record], dtype: Any) -> Array:
     """Sums of which some are of a part of the rows: between the first and last rows of these each piece is by itself."""
-    shape = records[0].shape
     placed = [r for r in records if isinstance(r, Placed)]
     if any(r.shape != placed[0].shape for r in placed):
         raise Uncovered("gradients of one parameter whose sums differ in shape")
