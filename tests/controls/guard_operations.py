@@ -78,8 +78,17 @@ def quick_formulas(lib, rng):
 
 
 def conversions(lib, rng):
-    """Between all formats, with NaN that are not the canonical one."""
-    found = []
+    """Between all formats, with NaN that are not the canonical one; and the exceptions of one signalling NaN behind a number that has become
+    infinite."""
+    libm, found = ctypes.CDLL(None), []
+    for source, signalling in (("f32", 0x7F800001), ("f64", 0x7FF << 52 | 1)):
+        for at in (64, 96 + 15, 96 + 16, 96 + 31):
+            x, out = np.ones(256, dtype_of(source)), np.zeros(256, np.float16)
+            x[0] = 1e30
+            bits(x)[at] = signalling
+            libm.feclearexcept(61)
+            code = lib.rm_convert(NAMES.index(source), NAMES.index("f16"), I64(256), pointer(x), pointer(out))
+            found += [code, libm.fetestexcept(1)]
     for source in NAMES:
         (x,) = tuples(rng, source, 1, 400)
         given = bits(x).copy()
