@@ -105,9 +105,17 @@ def test_rust(installed, tmp_path):
     check(run(tmp_path / "target/debug/example"))
 
 
+def test_julia(installed, tmp_path):
+    program, _ = need("julia", "pkg-config")
+    env = {**pkg_config_env(installed), "JULIA_DEPOT_PATH": f"{tmp_path}:"}
+    check(
+        run(program, "--startup-file=no", f"--project={EXAMPLES / 'julia/Repmath'}", EXAMPLES / "julia/example.jl", env=env)
+    )
+
+
 def test_examples_print_the_same_cases():
-    """The four programs name the same cases, so that one list of expected lines serves all."""
-    for name in ["c/example.c", "cpp/example.cpp", "fortran/example.f90", "rust/src/main.rs"]:
+    """The five programs name the same cases, so that one list of expected lines serves all."""
+    for name in ["c/example.c", "cpp/example.cpp", "fortran/example.f90", "rust/src/main.rs", "julia/example.jl"]:
         text = (EXAMPLES / name).read_text()
         for line in expected():
             assert line.split()[0].split("(")[0] in text, (name, line)

@@ -42,7 +42,7 @@ def test_what_is_missing_says_why():
 
 def test_info():
     info = xp.__array_namespace_info__()
-    assert info.capabilities()["boolean indexing"] and info.default_device() == "cpu" and info.devices() == ["cpu"]
+    assert info.capabilities()["boolean indexing"] and info.default_device() == "cpu" and list(info.devices()) == ["cpu"]
     assert info.default_dtypes()["real floating"] == np.float64
     assert set(info.dtypes(kind="real floating")) == {"float32", "float64"}
     assert all(getattr(xp, name) == dtype for name, dtype in info.dtypes().items())
