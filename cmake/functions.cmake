@@ -54,7 +54,7 @@ RM_ACCURATE_FUNCTION(@name@, @arity@)
 add_library(repmath_accurate OBJECT ${accurate})
 set_target_properties(repmath_accurate PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 target_include_directories(repmath_accurate PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
-target_compile_definitions(repmath_accurate PRIVATE RM_CFG_BUILDING RM_CFG_CALLS)
+target_compile_definitions(repmath_accurate PRIVATE RM_CFG_BUILDING RM_CFG_CALLS RM_CFG_SHARED=0)
 target_compile_options(repmath_accurate PRIVATE $<$<CONFIG:Release>:-Os>)
 set_property(GLOBAL APPEND PROPERTY RM_OBJECTS $<TARGET_OBJECTS:repmath_accurate>)
 # Calls of a few instructions for each function: small code.

@@ -10,6 +10,7 @@ target_sources(repmath_objects PRIVATE
   src/reduce/statistics.c
   src/reduce/statistics_exact.c
   src/reduce/statistics_args.c
+  src/common/enclosures.c
   src/common/stats.c
   src/reduce/sum.c
   src/reduce/sum_exact.c

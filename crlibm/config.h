@@ -110,6 +110,16 @@ RM_FN double rm_fma(double a, double b, double c) { return __builtin_fma(a, b, c
 #define RM_UNROLL
 #endif
 
+/* RM_SHARED is a large RM_COLD function that many files call. Where RM_CFG_SHARED is defined, as in the library, one file defines it
+ * (src/common/enclosures.c, with the value 1), and the others see its declaration; elsewhere each file has its own. */
+#if defined(RM_CFG_SHARED)
+#define RM_SHARED
+#define RM_DEFINES_SHARED RM_CFG_SHARED
+#else
+#define RM_SHARED RM_COLD
+#define RM_DEFINES_SHARED 1
+#endif
+
 /* Every error bound in Ziv's rounding test passes through RM_BOUND. A test library compiled with
  * -DRM_CFG_BOUND_SHRINK=0x1p-20 or the like must return wrong bits: that shows the bounds are needed and the tests see it. */
 #ifdef RM_CFG_BOUND_SHRINK

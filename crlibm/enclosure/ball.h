@@ -33,12 +33,7 @@ RM_FN double rm_ball_infinity(void) { return rm_from_bits64(UINT64_C(0x7ff000000
 RM_FN double rm_ball_up(double err) { return err * (1.0 + 0x1p-40); }
 
 /* err 2^k, rounded up, as a bound: 0 stays 0, nothing else falls below 2^-64. err < 2^400. */
-RM_COLD double rm_ball_shifted(double err, int64_t k) {
-  if (err == 0.0) return 0.0;
-  if (!(err < 0x1p400) || k > 800) return rm_ball_infinity();
-  const double scaled = k < -1000 ? 0.0 : err * rm_pow2((int)k);
-  return scaled > 0x1p-64 ? scaled : 0x1p-64;
-}
+RM_SHARED double rm_ball_shifted(double err, int64_t k);
 /* floor(log2(x)), x positive and normal. */
 RM_FN int rm_ball_exponent(double x) { return (int)(rm_bits64(x) >> 52) - 1023; }
 RM_FN int64_t rm_ball_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -56,27 +51,7 @@ RM_FN void rm_ball_unknown(rm_ball *r, int n) {
 
 /* r = (-1)^negative t 2^e within err, in units of 2^e: at most n limbs of it, and none that the error covers. t is not in
  * r. */
-RM_COLD void rm_ball_store(rm_ball *r, int negative, const uint64_t *t, int length, int64_t e, double err, int n) {
-  if (n > RM_BALL_LIMBS) n = RM_BALL_LIMBS;
-  if (!(err < 0x1p400) || e > RM_BALL_EXPONENT || e < -RM_BALL_EXPONENT) {
-    rm_ball_unknown(r, n);
-    return;
-  }
-  length = rm_limbs_length(t, length);
-  int drop = length > n ? length - n : 0, covered = 0, cut = 0;
-  for (double rest = err; rest >= 0x1p64; rest *= 0x1p-64) covered++;
-  if (covered > drop) drop = covered;
-  for (int i = 0; i < drop && i < length; i++) cut |= t[i] != 0;
-  err = rm_ball_up(rm_ball_shifted(err, -64 * (int64_t)drop) + (double)cut);
-  if (err == 0.0) /* zeros at the end of exact numbers */
-    while (drop < length && t[drop] == 0) drop++;
-  r->length = length > drop ? length - drop : 0;
-  for (int i = 0; i < r->length; i++) r->m[i] = t[drop + i];
-  r->e = e + 64 * (int64_t)drop;
-  r->err = err;
-  r->negative = negative && length > 0;
-  r->n = n;
-}
+RM_SHARED void rm_ball_store(rm_ball *r, int negative, const uint64_t *t, int length, int64_t e, double err, int n);
 
 /* Exact numbers. */
 RM_FN void rm_ball_set_u64(rm_ball *r, uint64_t x, int n) { rm_ball_store(r, 0, &x, 1, 0, 0.0, n); }
@@ -113,7 +88,105 @@ RM_FN void rm_ball_scale(rm_ball *r, const rm_ball *a, int64_t k) {
 }
 
 /* t = |a| 2^(a.e - e) in `length` limbs, the fraction cut off; whether anything was. */
-RM_COLD int rm_ball_place(uint64_t *t, int length, const rm_ball *a, int64_t e) {
+RM_SHARED int rm_ball_place(uint64_t *t, int length, const rm_ball *a, int64_t e);
+
+/* The exponent above which all of |a| lies: every number of a is below 2^top, for a that is not zero. */
+RM_FN int64_t rm_ball_top(const rm_ball *a) {
+  int64_t top = a->length ? a->e + 64 * (int64_t)a->length - rm_clz64(a->m[a->length - 1]) : a->e;
+  if (a->err == 0.0) return top;
+  if (rm_ball_is_unknown(a)) return 4 * RM_BALL_EXPONENT;
+  return rm_ball_max(top, a->e + rm_ball_exponent(a->err) + 1) + 1;
+}
+
+/* a + b, or a - b. Both are brought to one unit: that of the finer one, unless this is more than a limb below what n limbs
+ * hold, or 2^-64 of an error. */
+RM_SHARED void rm_ball_add_signed(rm_ball *r, const rm_ball *a, const rm_ball *b, int b_negative);
+RM_FN void rm_ball_add(rm_ball *r, const rm_ball *a, const rm_ball *b) { rm_ball_add_signed(r, a, b, b->negative); }
+RM_FN void rm_ball_sub(rm_ball *r, const rm_ball *a, const rm_ball *b) { rm_ball_add_signed(r, a, b, !b->negative); }
+
+/* More than |M| in units of 2^(64 (length - 1)), and less than it (0 when length = 0). */
+RM_FN double rm_ball_above(const rm_ball *a) { return a->length ? rm_ball_up((double)a->m[a->length - 1] + 1.0) : 0.0; }
+RM_FN double rm_ball_below(const rm_ball *a) { return a->length ? (double)a->m[a->length - 1] * (1.0 - 0x1p-50) : 0.0; }
+
+/* |M| up to 2^-52 of it, in the same units. */
+RM_FN double rm_ball_leading(const rm_ball *a) {
+  const double next = a->length > 1 ? (double)a->m[a->length - 2] * 0x1p-64 : 0.0;
+  return a->length ? (double)a->m[a->length - 1] + next : 0.0;
+}
+
+/* a b. |A B - a b| <= |a| eb + |b| ea + ea eb, in units of 2^(64 drop) of the product's: limbs far below the error are
+ * dropped before it is put in binary64. */
+RM_SHARED void rm_ball_mul(rm_ball *r, const rm_ball *a, const rm_ball *b);
+
+/* q[0 .. k-1] = floor(u / d), k = nu - nd + 1, and u becomes the rest; u has nu + 1 limbs, the last one 0, d has nd <= nu,
+ * the last one not 0. Returns whether there is a rest. Digit by digit (Knuth, TAOCP 2, 4.3.1 D): with the top bit of d set,
+ * the quotient of the two top limbs of the rest by the top limb of d is at most 2 too large. */
+RM_SHARED int rm_limbs_divide(uint64_t *q, uint64_t *u, int nu, const uint64_t *divisor, int nd);
+
+/* a/b. The quotient of M_a 2^(64 s) by M_b has `digits` limbs or one more: n + 1, or two more than the operands that have
+ * errors. It is cut (below one unit, two when a was cut before), and A/B - a/b = ((A - a) - (a/b)(B - b)) / B. */
+RM_SHARED void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b);
+
+/* -1, 0, 1, or RM_SIGN_UNKNOWN. */
+RM_FN int rm_ball_sign(const rm_ball *a) {
+  const double size = a->length == 0   ? 0.0
+                      : a->length == 1 ? (double)a->m[0] * (1.0 - 0x1p-50)
+                      : a->length == 2 ? (double)a->m[1] * (0x1p64 * (1.0 - 0x1p-50))
+                                       : 0x1p128;
+  if (rm_ball_is_zero(a)) return 0;
+  return size > RM_BOUND(a->err) ? (a->negative ? -1 : 1) : RM_SIGN_UNKNOWN;
+}
+/* That of a - b. */
+RM_SHARED int rm_ball_compare(const rm_ball *a, const rm_ball *b);
+
+/* a^k; a^0 = 1. Where repeated squares come near to the end of the range of exponents, a^k lies between 0 and such a
+ * square. */
+RM_SHARED void rm_ball_pow(rm_ball *r, const rm_ball *a, uint64_t k);
+
+/* r = a without its error, cut to n limbs. */
+RM_FN void rm_ball_middle(rm_ball *r, const rm_ball *a, int n) {
+  RM_BIG(uint64_t, t, RM_BALL_LIMBS);
+  const int length = a->length, skip = length > n ? length - n : 0;
+  for (int i = skip; i < length; i++) t[i - skip] = a->m[i];
+  rm_ball_store(r, a->negative, t, length - skip, a->e + 64 * (int64_t)skip, 0.0, n);
+}
+
+/* sqrt(a). r = (r + a/r)/2 from the root of the top limbs, in growing precision; then |sqrt(A) - r| <= |A - r^2| / r bounds
+ * the error, however r was found. A root that is a short number is tried as one: exact roots stay exact. Unknown when A may
+ * be negative. */
+RM_SHARED void rm_ball_sqrt(rm_ball *r, const rm_ball *a);
+
+#if RM_DEFINES_SHARED
+RM_SHARED double rm_ball_shifted(double err, int64_t k) {
+  if (err == 0.0) return 0.0;
+  if (!(err < 0x1p400) || k > 800) return rm_ball_infinity();
+  const double scaled = k < -1000 ? 0.0 : err * rm_pow2((int)k);
+  return scaled > 0x1p-64 ? scaled : 0x1p-64;
+}
+
+RM_SHARED void rm_ball_store(rm_ball *r, int negative, const uint64_t *t, int length, int64_t e, double err, int n) {
+  if (n > RM_BALL_LIMBS) n = RM_BALL_LIMBS;
+  if (!(err < 0x1p400) || e > RM_BALL_EXPONENT || e < -RM_BALL_EXPONENT) {
+    rm_ball_unknown(r, n);
+    return;
+  }
+  length = rm_limbs_length(t, length);
+  int drop = length > n ? length - n : 0, covered = 0, cut = 0;
+  for (double rest = err; rest >= 0x1p64; rest *= 0x1p-64) covered++;
+  if (covered > drop) drop = covered;
+  for (int i = 0; i < drop && i < length; i++) cut |= t[i] != 0;
+  err = rm_ball_up(rm_ball_shifted(err, -64 * (int64_t)drop) + (double)cut);
+  if (err == 0.0) /* zeros at the end of exact numbers */
+    while (drop < length && t[drop] == 0) drop++;
+  r->length = length > drop ? length - drop : 0;
+  for (int i = 0; i < r->length; i++) r->m[i] = t[drop + i];
+  r->e = e + 64 * (int64_t)drop;
+  r->err = err;
+  r->negative = negative && length > 0;
+  r->n = n;
+}
+
+RM_SHARED int rm_ball_place(uint64_t *t, int length, const rm_ball *a, int64_t e) {
   const int64_t up = a->e - e;
   int cut = 0;
   for (int i = 0; i < length; i++) t[i] = 0;
@@ -131,17 +204,7 @@ RM_COLD int rm_ball_place(uint64_t *t, int length, const rm_ball *a, int64_t e) 
   return cut;
 }
 
-/* The exponent above which all of |a| lies: every number of a is below 2^top, for a that is not zero. */
-RM_FN int64_t rm_ball_top(const rm_ball *a) {
-  int64_t top = a->length ? a->e + 64 * (int64_t)a->length - rm_clz64(a->m[a->length - 1]) : a->e;
-  if (a->err == 0.0) return top;
-  if (rm_ball_is_unknown(a)) return 4 * RM_BALL_EXPONENT;
-  return rm_ball_max(top, a->e + rm_ball_exponent(a->err) + 1) + 1;
-}
-
-/* a + b, or a - b. Both are brought to one unit: that of the finer one, unless this is more than a limb below what n limbs
- * hold, or 2^-64 of an error. */
-RM_COLD void rm_ball_add_signed(rm_ball *r, const rm_ball *a, const rm_ball *b, int b_negative) {
+RM_SHARED void rm_ball_add_signed(rm_ball *r, const rm_ball *a, const rm_ball *b, int b_negative) {
   enum { LIMBS = RM_BALL_LIMBS + 4 };
   RM_BIG(uint64_t, s, LIMBS);
   RM_BIG(uint64_t, t, LIMBS);
@@ -176,22 +239,8 @@ RM_COLD void rm_ball_add_signed(rm_ball *r, const rm_ball *a, const rm_ball *b, 
   }
   rm_ball_store(r, negative, s, length, e, err, n);
 }
-RM_FN void rm_ball_add(rm_ball *r, const rm_ball *a, const rm_ball *b) { rm_ball_add_signed(r, a, b, b->negative); }
-RM_FN void rm_ball_sub(rm_ball *r, const rm_ball *a, const rm_ball *b) { rm_ball_add_signed(r, a, b, !b->negative); }
 
-/* More than |M| in units of 2^(64 (length - 1)), and less than it (0 when length = 0). */
-RM_FN double rm_ball_above(const rm_ball *a) { return a->length ? rm_ball_up((double)a->m[a->length - 1] + 1.0) : 0.0; }
-RM_FN double rm_ball_below(const rm_ball *a) { return a->length ? (double)a->m[a->length - 1] * (1.0 - 0x1p-50) : 0.0; }
-
-/* |M| up to 2^-52 of it, in the same units. */
-RM_FN double rm_ball_leading(const rm_ball *a) {
-  const double next = a->length > 1 ? (double)a->m[a->length - 2] * 0x1p-64 : 0.0;
-  return a->length ? (double)a->m[a->length - 1] + next : 0.0;
-}
-
-/* a b. |A B - a b| <= |a| eb + |b| ea + ea eb, in units of 2^(64 drop) of the product's: limbs far below the error are
- * dropped before it is put in binary64. */
-RM_COLD void rm_ball_mul(rm_ball *r, const rm_ball *a, const rm_ball *b) {
+RM_SHARED void rm_ball_mul(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   RM_BIG(uint64_t, t, 2 * RM_BALL_LIMBS + 1);
   const int n = rm_ball_precision(a, b), la = a->length, lb = b->length;
   if (rm_ball_is_unknown(a) || rm_ball_is_unknown(b)) {
@@ -223,10 +272,7 @@ RM_COLD void rm_ball_mul(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   rm_ball_store(r, negative, t + drop, la + lb - (int)drop, a->e + b->e + 64 * drop, rm_ball_up(err), n);
 }
 
-/* q[0 .. k-1] = floor(u / d), k = nu - nd + 1, and u becomes the rest; u has nu + 1 limbs, the last one 0, d has nd <= nu,
- * the last one not 0. Returns whether there is a rest. Digit by digit (Knuth, TAOCP 2, 4.3.1 D): with the top bit of d set,
- * the quotient of the two top limbs of the rest by the top limb of d is at most 2 too large. */
-RM_COLD int rm_limbs_divide(uint64_t *q, uint64_t *u, int nu, const uint64_t *divisor, int nd) {
+RM_SHARED int rm_limbs_divide(uint64_t *q, uint64_t *u, int nu, const uint64_t *divisor, int nd) {
   RM_BIG(uint64_t, d, RM_BALL_LIMBS);
   uint64_t rest = 0;
   const int s = rm_clz64(divisor[nd - 1]);
@@ -258,9 +304,7 @@ RM_COLD int rm_limbs_divide(uint64_t *q, uint64_t *u, int nu, const uint64_t *di
   return rest != 0;
 }
 
-/* a/b. The quotient of M_a 2^(64 s) by M_b has `digits` limbs or one more: n + 1, or two more than the operands that have
- * errors. It is cut (below one unit, two when a was cut before), and A/B - a/b = ((A - a) - (a/b)(B - b)) / B. */
-RM_COLD void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b) {
+RM_SHARED void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   RM_BIG(uint64_t, u, 2 * RM_BALL_LIMBS + 8);
   RM_BIG(uint64_t, q, RM_BALL_LIMBS + 8);
   const int n = rm_ball_precision(a, b), la = a->length, lb = b->length;
@@ -295,25 +339,13 @@ RM_COLD void rm_ball_div(rm_ball *r, const rm_ball *a, const rm_ball *b) {
   rm_ball_store(r, a->negative != b->negative, q, lq, a->e - b->e - 64 * (int64_t)s, err, n);
 }
 
-/* -1, 0, 1, or RM_SIGN_UNKNOWN. */
-RM_FN int rm_ball_sign(const rm_ball *a) {
-  const double size = a->length == 0   ? 0.0
-                      : a->length == 1 ? (double)a->m[0] * (1.0 - 0x1p-50)
-                      : a->length == 2 ? (double)a->m[1] * (0x1p64 * (1.0 - 0x1p-50))
-                                       : 0x1p128;
-  if (rm_ball_is_zero(a)) return 0;
-  return size > RM_BOUND(a->err) ? (a->negative ? -1 : 1) : RM_SIGN_UNKNOWN;
-}
-/* That of a - b. */
-RM_COLD int rm_ball_compare(const rm_ball *a, const rm_ball *b) {
+RM_SHARED int rm_ball_compare(const rm_ball *a, const rm_ball *b) {
   rm_ball d;
   rm_ball_sub(&d, a, b);
   return rm_ball_sign(&d);
 }
 
-/* a^k; a^0 = 1. Where repeated squares come near to the end of the range of exponents, a^k lies between 0 and such a
- * square. */
-RM_COLD void rm_ball_pow(rm_ball *r, const rm_ball *a, uint64_t k) {
+RM_SHARED void rm_ball_pow(rm_ball *r, const rm_ball *a, uint64_t k) {
   const uint64_t none = 0;
   rm_ball base;
   rm_ball_copy(&base, a);
@@ -330,18 +362,7 @@ RM_COLD void rm_ball_pow(rm_ball *r, const rm_ball *a, uint64_t k) {
   }
 }
 
-/* r = a without its error, cut to n limbs. */
-RM_FN void rm_ball_middle(rm_ball *r, const rm_ball *a, int n) {
-  RM_BIG(uint64_t, t, RM_BALL_LIMBS);
-  const int length = a->length, skip = length > n ? length - n : 0;
-  for (int i = skip; i < length; i++) t[i - skip] = a->m[i];
-  rm_ball_store(r, a->negative, t, length - skip, a->e + 64 * (int64_t)skip, 0.0, n);
-}
-
-/* sqrt(a). r = (r + a/r)/2 from the root of the top limbs, in growing precision; then |sqrt(A) - r| <= |A - r^2| / r bounds
- * the error, however r was found. A root that is a short number is tried as one: exact roots stay exact. Unknown when A may
- * be negative. */
-RM_COLD void rm_ball_sqrt(rm_ball *r, const rm_ball *a) {
+RM_SHARED void rm_ball_sqrt(rm_ball *r, const rm_ball *a) {
   rm_ball root, part, rest;
   const int n = a->n;
   if (rm_ball_is_zero(a)) {
@@ -395,6 +416,7 @@ RM_COLD void rm_ball_sqrt(rm_ball *r, const rm_ball *a) {
   const double err = rm_ball_shifted(off / rm_ball_below(&root), rest.e + 64 * lt - 2 * root.e - 64 * lr);
   rm_ball_store(r, 0, root.m, root.length, root.e, rm_ball_up(err), n);
 }
+#endif
 
 /* The rest of these operations. */
 #include "ball_log_exp.h"

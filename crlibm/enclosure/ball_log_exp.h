@@ -34,7 +34,34 @@ RM_FN int rm_ball_small(int n) {
 
 /* x + sum of c_k x^k for k >= 2, |x| < 2^-32: c_k = (-1)^(k-1)/k, or 1/k! when `factorial`. The terms that are left out are
  * together less than twice |x|^k for the first of them. */
-RM_COLD void rm_ball_series(rm_ball *r, const rm_ball *x, int factorial) {
+RM_SHARED void rm_ball_series(rm_ball *r, const rm_ball *x, int factorial);
+
+/* Whether a, of more than RM_BALL_MP limbs, is known too well for the evaluations of mp.h. */
+RM_FN int rm_ball_is_long(const rm_ball *a) {
+  return a->n > RM_BALL_MP && (a->err == 0.0 || a->e + rm_ball_exponent(a->err) < -64 * RM_BALL_MP);
+}
+
+/* e^a, or e^a - 1, for a != 0 below 2^40 of any number of limbs. With m the middle of a, E = e^x - 1 for x = m 2^-h below
+ * 2^-s, then h times 1 + E or E is that of the double argument: (1 + E)^2, or E (2 + E), which cancels nothing. A doubling at
+ * most doubles the relative error, to its own unit: h bits, for which there are more limbs where they are to be had. The
+ * error d of a changes e^m by a factor within d (1 + d). */
+RM_SHARED void rm_ball_exp_doubled(rm_ball *r, const rm_ball *a, int less_one);
+
+/* e^a = 2^(k + j) f: k = floor(a/ln2) nearly, y = a - k ln2, and rm_exp_mp gives f 2^j = e^y for y within one unit; the
+ * error d of y changes it by a factor within d (1 + d). Beyond 2^40: unknown, or between 0 and 2^-2^40, which is 1 unit +-
+ * 1. */
+RM_SHARED void rm_ball_exp(rm_ball *r, const rm_ball *a);
+
+/* log a: A 2^e with A in [1/2, 1) in as many limbs as its error leaves a meaning, up to those of mp.h. Beyond, with y the
+ * middle of this, log a = y + log(1 + t), t = a e^-y - 1, and the series is short. Unknown unless a > 0. */
+RM_SHARED void rm_ball_log(rm_ball *r, const rm_ball *a);
+
+/* e^a - 1 and log(1 + a), with a small relative error around 0. */
+RM_SHARED void rm_ball_expm1(rm_ball *r, const rm_ball *a);
+RM_SHARED void rm_ball_log1p(rm_ball *r, const rm_ball *a);
+
+#if RM_DEFINES_SHARED
+RM_SHARED void rm_ball_series(rm_ball *r, const rm_ball *x, int factorial) {
   rm_ball power, term, sum;
   const int64_t smallest = rm_ball_top(x) - 64 * ((int64_t)x->n + 1);
   rm_ball_copy(&power, x);
@@ -51,16 +78,7 @@ RM_COLD void rm_ball_series(rm_ball *r, const rm_ball *x, int factorial) {
   rm_ball_widen(r, &sum, rm_ball_top(&power) + 1);
 }
 
-/* Whether a, of more than RM_BALL_MP limbs, is known too well for the evaluations of mp.h. */
-RM_FN int rm_ball_is_long(const rm_ball *a) {
-  return a->n > RM_BALL_MP && (a->err == 0.0 || a->e + rm_ball_exponent(a->err) < -64 * RM_BALL_MP);
-}
-
-/* e^a, or e^a - 1, for a != 0 below 2^40 of any number of limbs. With m the middle of a, E = e^x - 1 for x = m 2^-h below
- * 2^-s, then h times 1 + E or E is that of the double argument: (1 + E)^2, or E (2 + E), which cancels nothing. A doubling at
- * most doubles the relative error, to its own unit: h bits, for which there are more limbs where they are to be had. The
- * error d of a changes e^m by a factor within d (1 + d). */
-RM_COLD void rm_ball_exp_doubled(rm_ball *r, const rm_ball *a, int less_one) {
+RM_SHARED void rm_ball_exp_doubled(rm_ball *r, const rm_ball *a, int less_one) {
   rm_ball x, t, off;
   const uint64_t none = 0;
   int n = a->n;
@@ -97,10 +115,7 @@ RM_COLD void rm_ball_exp_doubled(rm_ball *r, const rm_ball *a, int less_one) {
   rm_ball_resize(r, &x, a->n);
 }
 
-/* e^a = 2^(k + j) f: k = floor(a/ln2) nearly, y = a - k ln2, and rm_exp_mp gives f 2^j = e^y for y within one unit; the
- * error d of y changes it by a factor within d (1 + d). Beyond 2^40: unknown, or between 0 and 2^-2^40, which is 1 unit +-
- * 1. */
-RM_COLD void rm_ball_exp(rm_ball *r, const rm_ball *a) {
+RM_SHARED void rm_ball_exp(rm_ball *r, const rm_ball *a) {
   const int n = a->n;
   uint64_t y[RM_MP_LIMBS], f[RM_MP_LIMBS];
   const uint64_t one = 1;
@@ -142,9 +157,7 @@ RM_COLD void rm_ball_exp(rm_ball *r, const rm_ball *a) {
   rm_ball_unknown(r, n);
 }
 
-/* log a: A 2^e with A in [1/2, 1) in as many limbs as its error leaves a meaning, up to those of mp.h. Beyond, with y the
- * middle of this, log a = y + log(1 + t), t = a e^-y - 1, and the series is short. Unknown unless a > 0. */
-RM_COLD void rm_ball_log(rm_ball *r, const rm_ball *a) {
+RM_SHARED void rm_ball_log(rm_ball *r, const rm_ball *a) {
   const int n = a->n;
   uint64_t v[RM_MP_LIMBS], err;
   const int length = a->length;
@@ -189,8 +202,7 @@ RM_COLD void rm_ball_log(rm_ball *r, const rm_ball *a) {
   rm_ball_store(r, negative, v, w + 1, -64 * (int64_t)w, rm_ball_up((double)err), n);
 }
 
-/* e^a - 1 and log(1 + a), with a small relative error around 0. */
-RM_COLD void rm_ball_expm1(rm_ball *r, const rm_ball *a) {
+RM_SHARED void rm_ball_expm1(rm_ball *r, const rm_ball *a) {
   rm_ball one, t;
   const int n = a->n;
   const int64_t top = rm_ball_is_zero(a) ? 0 : rm_ball_top(a);
@@ -209,7 +221,8 @@ RM_COLD void rm_ball_expm1(rm_ball *r, const rm_ball *a) {
     rm_ball_resize(r, &t, n);
   }
 }
-RM_COLD void rm_ball_log1p(rm_ball *r, const rm_ball *a) {
+
+RM_SHARED void rm_ball_log1p(rm_ball *r, const rm_ball *a) {
   rm_ball one;
   const int n = a->n, small = rm_ball_small(n), limbs = n + small / 64 + 1;
   if (rm_ball_is_zero(a)) {
@@ -223,3 +236,4 @@ RM_COLD void rm_ball_log1p(rm_ball *r, const rm_ball *a) {
     rm_ball_resize(r, &one, n);
   }
 }
+#endif

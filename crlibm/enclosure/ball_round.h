@@ -51,15 +51,7 @@ RM_FN int rm_ball_round_ends(const rm_ball *a, int format, rm_mode mode, rm_ball
 }
 
 /* 1 when every number that a may be rounds alike: then to *bits, raising flags; a zero becomes +0. */
-RM_COLD int rm_ball_round(const rm_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits) {
-  rm_ball_ends ends;
-  *bits = 0;
-  if (!rm_ball_round_ends(a, format, mode, &ends)) return 0;
-  *bits = ends.near;
-  if (ends.near != ends.far || ends.near_flags != ends.far_flags) return 0;
-  *flags |= ends.near_flags;
-  return 1;
-}
+RM_SHARED int rm_ball_round(const rm_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits);
 
 /* The same for a value of which the caller has proved that it is a boundary of rounding or at least 2^separation away from
  * every one: then an interval that is narrower, and holds a boundary, stands for that boundary. Boundaries are 0 and, to
@@ -70,8 +62,22 @@ RM_COLD int rm_ball_round(const rm_ball *a, int format, rm_mode mode, uint32_t *
  * most 2^k units from the middle, and the value less than that: so value and boundary are less than 2^(k + 1) units apart,
  * which must be no more than 2^separation. A boundary at an end that rounds to the side of the interval changes nothing,
  * since all that the ball may be rounds alike then. */
-RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, rm_mode mode, uint32_t *flags,
-                                    uint64_t *bits) {
+RM_SHARED int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, rm_mode mode, uint32_t *flags,
+                                      uint64_t *bits);
+
+#if RM_DEFINES_SHARED
+RM_SHARED int rm_ball_round(const rm_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits) {
+  rm_ball_ends ends;
+  *bits = 0;
+  if (!rm_ball_round_ends(a, format, mode, &ends)) return 0;
+  *bits = ends.near;
+  if (ends.near != ends.far || ends.near_flags != ends.far_flags) return 0;
+  *flags |= ends.near_flags;
+  return 1;
+}
+
+RM_SHARED int rm_ball_round_separated(const rm_ball *a, int64_t separation, int format, rm_mode mode, uint32_t *flags,
+                                      uint64_t *bits) {
   rm_ball_ends ends;
   if (rm_ball_round(a, format, mode, flags, bits)) return 1;
   if (rm_ball_is_unknown(a) || a->err == 0.0) return 0;
@@ -90,3 +96,4 @@ RM_COLD int rm_ball_round_separated(const rm_ball *a, int64_t separation, int fo
   *flags |= far ? ends.far_flags : ends.near_flags;
   return 1;
 }
+#endif

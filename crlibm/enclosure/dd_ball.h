@@ -127,7 +127,50 @@ RM_FN double rm_dd_ball_max(const rm_dd_ball *a) { return rm_dd_ball_up(vf64_abs
 
 /* a/b: q = q1 + q2 by the residual a - q b, which is computed with its bound; |A/B - q| = |A - q B| / |B|. Nothing is known
  * of q1 and q2 but that they are numbers. */
-RM_COLD void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball *b) {
+RM_SHARED void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball *b);
+
+/* sqrt(a): q = s1 + s2 by the residual A - q^2 = (A - s1^2) - s2 (2 s1 + s2), |sqrt(A) - q| = |A - q^2| / (sqrt(A) + q); s1
+ * is at most (1 + 2^-52) times the root of hi <= 8 A, so that sqrt(A) + q >= 1.25 s1. Unknown when A may be negative. */
+RM_SHARED void rm_dd_ball_sqrt(rm_dd_ball *r, const rm_dd_ball *a);
+
+/* a^k; a^0 = 1. */
+RM_SHARED void rm_dd_ball_pow(rm_dd_ball *r, const rm_dd_ball *a, uint64_t k);
+
+/* e^a. An argument d off changes it by a factor within d (1 + d), d < 1/16. Below -670 nothing is left but 0 < e^a <
+ * 2^-966. */
+RM_SHARED void rm_dd_ball_exp(rm_dd_ball *r, const rm_dd_ball *a);
+
+/* e^a - 1, with E = e^hi - 1: E + (1 + E) (lo + ...), the rest of e^lo - 1 below lo^2. expm1's bound leaves out x^2/2 where
+ * that is below 2^-1070; rm_dd_ball_up adds more. */
+RM_SHARED void rm_dd_ball_expm1(rm_dd_ball *r, const rm_dd_ball *a);
+
+/* log a. An argument d off changes it by at most d/(a - d). Unknown unless a > 0. */
+RM_SHARED void rm_dd_ball_log(rm_dd_ball *r, const rm_dd_ball *a);
+
+/* log(1 + a), with a small relative error around 0; below 2^-900 it is a up to 2^-1800. Unknown unless a > -1. */
+RM_SHARED void rm_dd_ball_log1p(rm_dd_ball *r, const rm_dd_ball *a);
+
+/* -1, 0, 1, or RM_SIGN_UNKNOWN. */
+RM_DD_BALL int rm_dd_ball_sign(const rm_dd_ball *a) {
+  const int side = a->hi > 0.0 ? 1 : a->hi < 0.0 ? -1 : 0;
+  if (a->err == 0.0) return side;
+  return vf64_abs(a->hi) * (1.0 - 0x1p-50) > RM_BOUND(a->err) ? side : RM_SIGN_UNKNOWN;
+}
+/* That of a - b. */
+RM_DD_BALL int rm_dd_ball_compare(const rm_dd_ball *a, const rm_dd_ball *b) {
+  rm_dd_ball d;
+  rm_dd_ball_sub(&d, a, b);
+  return rm_dd_ball_sign(&d);
+}
+
+/* 1 when every number that a may be rounds alike: then to *bits, raising flags; a zero becomes +0. */
+RM_SHARED int rm_dd_ball_round(const rm_dd_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits);
+
+/* (-1)^negative (m + rest) 2^e, 0 <= rest < 1, rest = 0 unless inexact; m < 2^127. */
+RM_SHARED void rm_dd_ball_set_integer(rm_dd_ball *r, int negative, rm_u128 m, int64_t e, int inexact);
+
+#if RM_DEFINES_SHARED
+RM_SHARED void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball *b) {
   const double smallest = rm_dd_ball_min(b);
   rm_dd_ball q, t, rest;
   if (!(smallest > 0.0)) {
@@ -150,9 +193,7 @@ RM_COLD void rm_dd_ball_div(rm_dd_ball *r, const rm_dd_ball *a, const rm_dd_ball
   rm_dd_ball_finish(r, q1, q2, inexact, rm_dd_ball_max(&rest) / smallest);
 }
 
-/* sqrt(a): q = s1 + s2 by the residual A - q^2 = (A - s1^2) - s2 (2 s1 + s2), |sqrt(A) - q| = |A - q^2| / (sqrt(A) + q); s1
- * is at most (1 + 2^-52) times the root of hi <= 8 A, so that sqrt(A) + q >= 1.25 s1. Unknown when A may be negative. */
-RM_COLD void rm_dd_ball_sqrt(rm_dd_ball *r, const rm_dd_ball *a) {
+RM_SHARED void rm_dd_ball_sqrt(rm_dd_ball *r, const rm_dd_ball *a) {
   rm_dd_ball s, t, rest;
   if (a->hi == 0.0 && a->err == 0.0) {
     *r = *a;
@@ -176,8 +217,7 @@ RM_COLD void rm_dd_ball_sqrt(rm_dd_ball *r, const rm_dd_ball *a) {
   rm_dd_ball_finish(r, s1, s2, inexact, rm_dd_ball_max(&rest) / (1.25 * s1));
 }
 
-/* a^k; a^0 = 1. */
-RM_COLD void rm_dd_ball_pow(rm_dd_ball *r, const rm_dd_ball *a, uint64_t k) {
+RM_SHARED void rm_dd_ball_pow(rm_dd_ball *r, const rm_dd_ball *a, uint64_t k) {
   rm_dd_ball base = *a;
   rm_dd_ball_set(r, 1.0, 0);
   for (;;) {
@@ -188,9 +228,7 @@ RM_COLD void rm_dd_ball_pow(rm_dd_ball *r, const rm_dd_ball *a, uint64_t k) {
   }
 }
 
-/* e^a. An argument d off changes it by a factor within d (1 + d), d < 1/16. Below -670 nothing is left but 0 < e^a <
- * 2^-966. */
-RM_COLD void rm_dd_ball_exp(rm_dd_ball *r, const rm_dd_ball *a) {
+RM_SHARED void rm_dd_ball_exp(rm_dd_ball *r, const rm_dd_ball *a) {
   const double d = a->err;
   double h, l, e;
   if (a->hi == 0.0 && d == 0.0) {
@@ -205,9 +243,7 @@ RM_COLD void rm_dd_ball_exp(rm_dd_ball *r, const rm_dd_ball *a) {
   }
 }
 
-/* e^a - 1, with E = e^hi - 1: E + (1 + E) (lo + ...), the rest of e^lo - 1 below lo^2. expm1's bound leaves out x^2/2 where
- * that is below 2^-1070; rm_dd_ball_up adds more. */
-RM_COLD void rm_dd_ball_expm1(rm_dd_ball *r, const rm_dd_ball *a) {
+RM_SHARED void rm_dd_ball_expm1(rm_dd_ball *r, const rm_dd_ball *a) {
   const double d = a->err, lo = a->lo;
   double h, l, e;
   rm_dd_ball one, whole, t;
@@ -230,8 +266,7 @@ RM_COLD void rm_dd_ball_expm1(rm_dd_ball *r, const rm_dd_ball *a) {
   rm_dd_ball_finish(r, t.hi, t.lo, 1, t.err + size * (lo * lo + 1.25 * d));
 }
 
-/* log a. An argument d off changes it by at most d/(a - d). Unknown unless a > 0. */
-RM_COLD void rm_dd_ball_log(rm_dd_ball *r, const rm_dd_ball *a) {
+RM_SHARED void rm_dd_ball_log(rm_dd_ball *r, const rm_dd_ball *a) {
   const double smallest = rm_dd_ball_min(a);
   double h, l, e;
   if (!(a->hi >= 0x1p-1000 && smallest > 0.0)) {
@@ -243,8 +278,7 @@ RM_COLD void rm_dd_ball_log(rm_dd_ball *r, const rm_dd_ball *a) {
   rm_dd_ball_finish(r, h, l, inexact, e + a->err / smallest);
 }
 
-/* log(1 + a), with a small relative error around 0; below 2^-900 it is a up to 2^-1800. Unknown unless a > -1. */
-RM_COLD void rm_dd_ball_log1p(rm_dd_ball *r, const rm_dd_ball *a) {
+RM_SHARED void rm_dd_ball_log1p(rm_dd_ball *r, const rm_dd_ball *a) {
   const double size = vf64_abs(a->hi);
   double h, l, e;
   if (a->hi == 0.0 && a->err == 0.0) {
@@ -264,21 +298,7 @@ RM_COLD void rm_dd_ball_log1p(rm_dd_ball *r, const rm_dd_ball *a) {
   }
 }
 
-/* -1, 0, 1, or RM_SIGN_UNKNOWN. */
-RM_DD_BALL int rm_dd_ball_sign(const rm_dd_ball *a) {
-  const int side = a->hi > 0.0 ? 1 : a->hi < 0.0 ? -1 : 0;
-  if (a->err == 0.0) return side;
-  return vf64_abs(a->hi) * (1.0 - 0x1p-50) > RM_BOUND(a->err) ? side : RM_SIGN_UNKNOWN;
-}
-/* That of a - b. */
-RM_DD_BALL int rm_dd_ball_compare(const rm_dd_ball *a, const rm_dd_ball *b) {
-  rm_dd_ball d;
-  rm_dd_ball_sub(&d, a, b);
-  return rm_dd_ball_sign(&d);
-}
-
-/* 1 when every number that a may be rounds alike: then to *bits, raising flags; a zero becomes +0. */
-RM_COLD int rm_dd_ball_round(const rm_dd_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits) {
+RM_SHARED int rm_dd_ball_round(const rm_dd_ball *a, int format, rm_mode mode, uint32_t *flags, uint64_t *bits) {
   int undecided;
   *bits = 0;
   if (a->hi == 0.0 && a->err == 0.0) return 1;
@@ -287,8 +307,7 @@ RM_COLD int rm_dd_ball_round(const rm_dd_ball *a, int format, rm_mode mode, uint
   return !undecided;
 }
 
-/* (-1)^negative (m + rest) 2^e, 0 <= rest < 1, rest = 0 unless inexact; m < 2^127. */
-RM_COLD void rm_dd_ball_set_integer(rm_dd_ball *r, int negative, rm_u128 m, int64_t e, int inexact) {
+RM_SHARED void rm_dd_ball_set_integer(rm_dd_ball *r, int negative, rm_u128 m, int64_t e, int inexact) {
   const double h = (double)(uint64_t)(m >> 74) * 0x1p74,
                l = (double)((uint64_t)(m >> 21) & ((UINT64_C(1) << 53) - 1)) * 0x1p21;
   const double last = (double)(uint32_t)(m & 0x1fffff);
@@ -299,3 +318,4 @@ RM_COLD void rm_dd_ball_set_integer(rm_dd_ball *r, int negative, rm_u128 m, int6
   if (negative) rm_dd_ball_neg(&t, &t);
   rm_dd_ball_scale(r, &t, e);
 }
+#endif

@@ -23,7 +23,29 @@ RM_FN uint64_t rm_log_mp_err(int n) { return 4 * (uint64_t)(n + 1) * (uint64_t)(
  * cut) and 1 for the table: 10 n (n+5)/3 + 2 n + 13 <= 4 (n+1)(n+5) + 8.
  * m is d off, d < 2^56 units: a_err, moved with a, and when a moves down 2 more for what is cut off. The logarithm is
  * d/0.703 < 1.5 d off. For an exact A < 1, d = 0. */
-RM_COLD int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_err, int n, uint64_t *err) {
+RM_SHARED int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_err, int n, uint64_t *err);
+
+/* v = |log x| for finite x > 0, within rm_log_mp_err(n) units; returns 1 when log x < 0. */
+RM_FN int rm_log_mp(uint64_t *v, double x, int n) {
+  uint64_t a[RM_MP_LIMBS], err;
+  int e;
+  const uint64_t m = rm_decompose(x, &e);
+  rm_mp_from_integer(a, m, -53, n);
+  return rm_log_mp_of(v, a, e + 53, 0, n, &err);
+}
+
+/* log(x) correctly rounded, for finite x > 0 other than 1. */
+RM_COLD uint64_t rm_log_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
+  uint64_t v[RM_MP_LIMBS], result = 0;
+  for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
+    int negative = rm_log_mp(v, x, n);
+    if (rm_mp_round(negative, v, 0, rm_log_mp_err(n), n, format, mode, flags, &result)) break;
+  }
+  return result;
+}
+
+#if RM_DEFINES_SHARED
+RM_SHARED int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_err, int n, uint64_t *err) {
   uint64_t s[RM_MP_LIMBS], s2[RM_MP_LIMBS], p[RM_MP_LIMBS], plus[RM_MP_LIMBS], minus[RM_MP_LIMBS];
   uint64_t t[RM_MP_LIMBS + 2], m[RM_MP_LIMBS];
   const int length = rm_mp_length(a, n);
@@ -77,22 +99,4 @@ RM_COLD int rm_log_mp_of(uint64_t *v, const uint64_t *a, int64_t e, uint64_t a_e
   else rm_mp_sub(v, plus, minus, n);
   return negative;
 }
-
-/* v = |log x| for finite x > 0, within rm_log_mp_err(n) units; returns 1 when log x < 0. */
-RM_FN int rm_log_mp(uint64_t *v, double x, int n) {
-  uint64_t a[RM_MP_LIMBS], err;
-  int e;
-  const uint64_t m = rm_decompose(x, &e);
-  rm_mp_from_integer(a, m, -53, n);
-  return rm_log_mp_of(v, a, e + 53, 0, n, &err);
-}
-
-/* log(x) correctly rounded, for finite x > 0 other than 1. */
-RM_COLD uint64_t rm_log_mp_round(double x, int format, rm_mode mode, uint32_t *flags) {
-  uint64_t v[RM_MP_LIMBS], result = 0;
-  for (int n = RM_MP_FIRST; n <= RM_MP_MAX; n *= 2) {
-    int negative = rm_log_mp(v, x, n);
-    if (rm_mp_round(negative, v, 0, rm_log_mp_err(n), n, format, mode, flags, &result)) break;
-  }
-  return result;
-}
+#endif
