@@ -110,8 +110,8 @@ RM_FN double rm_fma(double a, double b, double c) { return __builtin_fma(a, b, c
 #define RM_UNROLL
 #endif
 
-/* RM_SHARED is a large RM_COLD function that many files call. Where RM_CFG_SHARED is defined, as in the library, one file defines it
- * (src/common/enclosures.c, with the value 1), and the others see its declaration; elsewhere each file has its own. */
+/* RM_SHARED is a large RM_COLD function that many files call. Where RM_CFG_SHARED is defined, as in the library, one file
+ * defines it (src/common/enclosures.c, with the value 1), and the others see its declaration; elsewhere each has its own. */
 #if defined(RM_CFG_SHARED)
 #define RM_SHARED
 #define RM_DEFINES_SHARED RM_CFG_SHARED
