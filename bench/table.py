@@ -181,6 +181,9 @@ take longer than Gaussian ones, and how much longer calls on 4x4 numbers take th
 attention'` runs a part, and a sweep that was stopped goes on. Other options are `--threads 1 2`, `--avx2`, `--report` and `--coverage`, which names
 operators that no case calls.
 
+Some special functions have no fast tier everywhere: Bessel functions of numbers beyond 64, `polygamma` below -15 and of orders above 7, and orthogonal
+polynomials of a degree at which the recurrence's bound is lost, are computed by integers, one by one, in microseconds to milliseconds each.
+
 """
 
 

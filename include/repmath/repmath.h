@@ -19,5 +19,6 @@
 #include "rounding.h"
 #include "sampling.h"
 #include "scatter.h"
+#include "special.h"
 
 #endif

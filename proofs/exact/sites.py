@@ -13,7 +13,8 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 # its products of pairs are not in the builds that are watched, whose arithmetic is a vocabulary: tests/reductions/test_tiles.py compares their sums with exact
 # ones, at the bounds too, and proofs/depth counts the roundings of chains of pairs and of what settles the elements that both leave. Nor are the
 # quick loops of formulas, which need vectors of binary32 and FMA: tests/nn/test_formulas_quick.py compares what they decide with the loops that are watched,
-# beside boundaries, and tests/nn/test_formulas.py with exact numbers.
+# beside boundaries, and tests/nn/test_formulas.py with exact numbers. What recurrences and series decide is compared with exact numbers beside boundaries in
+# tests/elementwise/test_recurrences.py.
 ELSEWHERE = (
     "src/cuda/",
     "src/xla/",
@@ -22,6 +23,7 @@ ELSEWHERE = (
     "src/blas/gemm/chains_b32.c",
     "src/blas/gemm/undecided_16.h",
     "src/nn/formula/quick.h",
+    "src/special/",
 )
 PRIMITIVE = re.compile(
     r"\b(?:vf64_undecided\w*|vf32_undecided\w*|rm_round_dd|rm_dd_ball_round|vf64_store_(?:differing|between)_f32|rm_columns_differ)\("

@@ -127,6 +127,24 @@ cdef extern from "repmath/repmath.h":
                                   const rm_adam_options *options, const rm_random_rounding *r) nogil
     rm_status rm_adam_step(int format, long long n, void *p, const void *g, void *m, void *v, void *w,
                            const rm_adam_options *options) nogil
+    ctypedef struct rm_recurrence:
+        double first[2]
+        double a[2]
+        double b[2]
+        double c[2]
+        int divided
+    ctypedef struct rm_even_series:
+        int order, sign, scaled, terms
+        const double *c
+    ctypedef struct rm_digamma_derivative:
+        int order
+        const double *c
+    rm_status rm_recurrence_values(const rm_recurrence *f, int format_x, int format, int64_t n, const void *x, const double *degree,
+                                   int64_t step, void *out, unsigned char *undecided, int64_t *left) nogil
+    rm_status rm_even_series_values(const rm_even_series *f, int format_x, int format, int64_t n, const void *x, void *out,
+                                    unsigned char *undecided, int64_t *left) nogil
+    rm_status rm_digamma_derivatives(const rm_digamma_derivative *f, int format_x, int format, int64_t n, const void *x, void *out,
+                                     unsigned char *undecided, int64_t *left) nogil
     rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil
     rm_status rm_convert(int from_format, int to_format, int64_t n, const void *x, void *out) nogil
     int RM_FORMULA_SCALED, RM_FORMULA_OVER, RM_FORMULA_UNDER, RM_FORMULA_ADDED, RM_FORMULA_PLUS, RM_FORMULA_BETWEEN

@@ -338,6 +338,19 @@ class NoisySlopes(Call):
 
 class Race(Call): ...
 
+class Special(Call):
+    def __init__(self, kind: int, numbers: Any, table: Any) -> None: ...
+    def values(
+        self,
+        format_x: str,
+        format: str,
+        x: np.ndarray[Any, Any],
+        out: np.ndarray[Any, Any],
+        undecided: np.ndarray[Any, Any],
+        degree: np.ndarray[Any, Any] | None = ...,
+        order: int = ...,
+    ) -> int: ...
+
 class FractionalPool(Call):
     def __init__(self, dims: int) -> None: ...
 

@@ -22,6 +22,7 @@ from random_library import SELDOM, Random
 from reductions_library import I64, OK, Reductions, pointer
 from scatter_library import call as scatter
 from softmax_library import result
+from special_library import recurrence
 from statistics_library import dtype_of
 
 WIDE = [0.0, 1.0, 1.5, 3.7, 0.3, 2.0**-24, 2.0**24 + 2, np.inf]
@@ -75,6 +76,12 @@ def quick_formulas(lib, rng):
                 code, out = formula_library.run(lib, which, fmt, a, columns)
                 found += [code, *bits(out).tolist()]
     return found
+
+
+def recurrences(lib, rng):
+    """Vectors of numbers with a degree each, from -1 on."""
+    x = rng.uniform(-1, 1, 64)
+    return bits(recurrence(lib, "laguerre_l", x, np.arange(64) % 8 - 1.0, np.float32)[0]).tolist()
 
 
 def conversions(lib, rng):

@@ -54,6 +54,7 @@ ALLOWED = {
     "src/blas/": ["src/blas/", *REDUCE],
     "src/random/": ["src/random/", *COMMON],
     "src/fft/": ["src/fft/", *REDUCE],
+    "src/special/": ["src/special/", *COMMON],
     "src/rounding/": ["src/rounding/", "src/random/", "src/elementwise/", *REDUCE],
     "src/linalg/": ["src/linalg/", *REDUCE],  # products of src/blas by its public functions
     "src/nn/": ["src/nn/", "src/random/", "src/blas/", *REDUCE],

@@ -1,21 +1,25 @@
 """Bessel functions of the orders 0 and 1: RN of the sum of their power series, enclosed between whole multiples of 2**-f.
 
 f grows until both ends of the interval round to one number. That happens: at rational numbers other than 0 these functions, and their quotients by
-exp, are transcendental (Siegel, Shidlovskii), and so no boundary of rounding. For formats below binary64 the series is first summed in binary64.
+exp, are transcendental (Siegel, Shidlovskii), and so no boundary of rounding. Of numbers up to 64 the series is first summed in double-double, and before
+that for formats below binary64 in binary64 (src/special/kernels.c).
 """
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
-from ..._dtypes import F64
+from ... import _core
+from ..._dtypes import F64, NAMES
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, UFUNCS, Array, Uncovered, convert, convert_array, ratio, ratio_to_odd
+from .common import KERNELS, Array, Uncovered, convert, convert_array, ratio, ratio_to_odd
 
 _Interval: TypeAlias = tuple[int, int]
+TERMS = 110  # what the series takes at 64
 FAR = 4096  # beyond which series are too long
 _OVERFLOW = 720  # exp(x)/sqrt(2 pi x) is beyond binary64 from there on
 
@@ -68,32 +72,31 @@ def _one(x: float, order: int, sign: int, scaled: bool, dtype: Any) -> float:
     return flip * _rounded(x, order, sign, scaled, dtype)
 
 
-_TERMS = 64
-_NEAR = (24.0, 8.0)  # where the sum in binary64 is taken: of I, and of J
+def _table(order: int) -> list[float]:
+    """The coefficients of I over x**order: 64**k/(2 k! (k + order)!) of (x/16)**(2 k), in two parts, as many as x = 64 needs."""
+    made: list[float] = []
+    for k in range(TERMS):
+        value = Fraction(64**k, math.factorial(k) * math.factorial(k + order) * 2**order)
+        made += [float(value), float(value - Fraction(float(value)))]
+    return made
 
 
-def _fast(x: Array, order: int, sign: int, scaled: bool, dtype: Any) -> tuple[Array, Array]:
-    """In a format below binary64, and where that is sure.
+def _rest(x: Array, order: int, sign: int, scaled: bool, dtype: Any) -> Array:
+    """The values that the series leaves undecided, in the format."""
+    far = np.abs(x) > _OVERFLOW if sign > 0 and not scaled else np.isinf(x)
+    made = np.where(far & (sign > 0) & (not scaled), np.inf, 0.0)
+    made = np.where(x == 0, 1.0 - order, np.where(np.isnan(x), np.nan, made))
+    if order:
+        made = np.copysign(made, x)
+    made = convert_array(made, dtype)
+    left = np.flatnonzero(~(far | (x == 0) | np.isnan(x)))
+    if left.size:
+        made[left] = convert_array(np.array([_one(v, order, sign, scaled, dtype) for v in x[left].tolist()], F64), dtype)
+    return made
 
-    The square, a product and a quotient make the k-th term, which is off by at most 3 k roundings; each of 63 sums is rounded; then exp and a product. In all
-    that is less than 256 2**-53 of the sum of magnitudes, which is that of I. At x = 24 the first term that is left out is below 2**-150 of the sum.
-    """
-    near = (np.abs(x) <= _NEAR[sign < 0]) & (np.abs(x) > 2.0**-60)
-    with np.errstate(all="ignore"):
-        at = np.where(near, x, 1.0)
-        square = at * at * 0.25
-        term = at * 0.5 if order else np.ones_like(at)
-        total, size = term, np.abs(term)
-        for k in range(1, _TERMS):
-            term = term * square / (k * (k + order))
-            total = total + (term if sign > 0 or k % 2 == 0 else -term)
-            size = size + np.abs(term)
-        if scaled:
-            factor = np.asarray(UFUNCS["exp"](-np.abs(at)))
-            total, size = total * factor, size * factor
-        beyond = size * 2.0**-44
-        low, high = (convert_array(total + s * beyond, dtype) for s in (-1, 1))
-        return low, near & (low == high) & (low != 0)
+
+# The series of a function, which is a prepared call too.
+CALLS: dict[str, _core.Special] = {}
 
 
 def _enter(name: str, order: int, sign: int, scaled: bool) -> None:
@@ -105,20 +108,18 @@ def _enter(name: str, order: int, sign: int, scaled: bool) -> None:
             raise Uncovered(f"results of {dtype}")
         if not x.is_floating_point() and bool((x.abs() > 2**53).any()):
             raise Uncovered("integers beyond 2**53")
-        wide, target = as_array(convert(x, torch.float64)).reshape(-1), FORMATS[dtype]
-        far = np.isfinite(wide) & (np.abs(wide) > FAR)
-        if (scaled or sign < 0) and far.any():
-            raise Uncovered(f"numbers beyond {FAR}")
-        made, sure = np.empty(wide.shape, target), np.zeros(wide.shape, bool)
-        if target != F64:
-            made, sure = _fast(wide, order, sign, scaled, target)
-        rest = np.flatnonzero(~sure)
-        if rest.size:
-            values = [_one(v, order, sign, scaled, target) for v in wide[rest].tolist()]
-            made[rest] = convert_array(np.array(values, F64), target)
+        points = as_array(convert(x, x.dtype if x.is_floating_point() else torch.float64).contiguous()).reshape(-1)
+        target = FORMATS[dtype]
+        made, undecided = np.empty(points.shape, target), np.empty(points.shape, np.uint8)
+        if points.size and CALLS[name].values(NAMES[points.dtype], NAMES[target], points, made, undecided):
+            rest = np.flatnonzero(undecided)
+            wide = points[rest].astype(F64)
+            if (scaled or sign < 0) and (np.isfinite(wide) & (np.abs(wide) > FAR)).any():
+                raise Uncovered(f"numbers beyond {FAR}")
+            made[rest] = _rest(wide, order, sign, scaled, target)
         return as_tensor(made).view(x.shape)
 
-    KERNELS[name] = call
+    KERNELS[name], CALLS[name] = call, _core.Special(1, (order, sign, scaled), _table(order))
 
 
 for _name, _kind in {

@@ -1,7 +1,8 @@
 """Orthogonal polynomials: RN of the value at the number that x is, by recurrence.
 
-The degree is the whole part of n; below 0 the value is 0, as PyTorch has it. For formats below binary64 the recurrence runs in binary64 with a
-bound on its error; what the bound leaves undecided, and binary64, is computed with integers.
+The degree is the whole part of n; below 0 the value is 0, as PyTorch has it. The recurrence runs in double-double with a bound on its error
+(src/special/kernels.c). What this leaves undecided is NaN, infinite, exact in binary64, as zeros and midpoints of few digits are, or computed with
+integers.
 """
 
 import math
@@ -12,9 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..._dtypes import F64
-from .._tensors import FORMATS, as_tensor
-from .common import KERNELS, Array, Uncovered, convert_array, format_of, ratio, ratio_to_odd
+from ... import _core
+from ..._dtypes import F64, NAMES
+from .._tensors import FORMATS, as_array, as_tensor
+from .common import KERNELS, Array, Uncovered, convert, convert_array, format_of, ratio, ratio_to_odd
 
 DEGREES = 4096
 
@@ -82,48 +84,54 @@ def _one(family: _Family, x: float | int, n: int, dtype: Any) -> float:
     return ratio(*value) if dtype == F64 else ratio_to_odd(*value)
 
 
-# Above 1, for the roundings of a bound itself: of at most 16 operations on numbers that are not negative.
-_MORE = 1 + 2.0**-48
-_U = 2.0**-53
-_TINY = 2.0**-1000  # above what is lost below the normal numbers
+def _short(family: _Family, x: Array, n: Array) -> tuple[Array, Array]:
+    """The values, and where they are known: where every step is exact in binary64.
 
-
-def _by_recurrence(family: _Family, x: Array, n: Array) -> tuple[Array, Array]:
-    """The values in binary64, and bounds of their errors; these are not finite where nothing is known."""
-    a, b = family.first
-    before, at = np.ones_like(x), a * x
-    now = at + b
-    error_before, error = np.zeros_like(x), (_U * (np.abs(at) + np.abs(now)) + _TINY) * _MORE
-    made, bound = np.where(n == 1, now, 1.0), np.where(n == 1, error, 0.0)
-    for k in range(1, int(n.max(initial=0))):
-        a, b, c = family.next(k)
-        at = a * x
-        slope = at + b
-        of_slope = _U * (np.abs(at) + np.abs(slope)) + _TINY
-        first, second = slope * now, c * before
-        following = first - second
-        of_first = _U * np.abs(first) + (np.abs(now) + error) * of_slope + np.abs(slope) * error
-        wrong = of_first + (_U * np.abs(second) + c * error_before) + _U * np.abs(following) + _TINY
-        if family.divided:
-            following = following / (k + 1)
-            wrong = wrong / (k + 1) + _U * np.abs(following)
-        before, now, error_before, error = now, following, error, wrong * _MORE
-        here = n == k + 1
-        made, bound = np.where(here, now, made), np.where(here, error, bound)
-    return made, bound
-
-
-def _fast(family: _Family, x: Array, n: Array, dtype: Any) -> tuple[Array, Array]:
-    """In a format below binary64, and where that is sure."""
+    With x a multiple of the power of two g, g at most 1, all that step k makes is a multiple of g**k; it is exact where it is below 2**53 times that. So a
+    value of a recurrence that divides is exact as k! times itself, which for k up to 2 is a power of two.
+    """
     with np.errstate(all="ignore"):
-        made, bound = _by_recurrence(family, x, n)
-        low = np.nextafter(made - bound, -np.inf)
-        high = np.nextafter(made + bound, np.inf)
-        exact = bound == 0
-        low, high = np.where(exact, made, low), np.where(exact, made, high)
-        known = np.isfinite(low) & np.isfinite(high)
-        below, above = (convert_array(v, dtype) for v in (low, high))
-    return below, known & (below == above) & (np.signbit(low) == np.signbit(high))
+        mantissa, power = np.frexp(x)
+        whole = np.ldexp(mantissa, 53).astype(np.int64)
+        grid = np.minimum(np.ldexp((whole & -whole).astype(F64), power - 53), 1.0)
+        grid = np.where(x == 0, 1.0, grid)
+        a, b = family.first
+        before, now = np.ones_like(x), a * x + b
+        unit, largest = grid, np.maximum(np.abs(a * x), np.abs(now))
+        fits = largest < 2.0**53 * unit
+        made, known = np.where(n == 1, now, 0.0), (n == 1) & fits
+        last = int(n.max(initial=0))
+        for k in range(1, min(last, 2) if family.divided else last):
+            if not fits.any():
+                break
+            a, b, c = family.next(k)
+            c = c * k if family.divided else c
+            unit = unit * grid
+            at = a * x
+            first, second = (at + b) * now, c * before
+            before, now = now, first - second
+            for v in (at, at + b, first, second, now):
+                fits &= np.abs(v) < 2.0**53 * unit
+            here = fits & (n == k + 1) & (unit > 2.0**-1000)
+            made, known = np.where(here, now / 2 if family.divided else now, made), known | here
+        made = made + 0.0  # an exact 0 is +0
+    return made, known
+
+
+def _rest(family: _Family, x: Array, n: Array, dtype: Any) -> Array:
+    """The values that the recurrence leaves undecided, in the format."""
+    with np.errstate(all="ignore"):
+        odd = n % 2 == 1
+        limit = np.where(odd, family.leading * x, np.inf)
+        made, known = _short(family, np.where(np.isfinite(x), x, 0.0), n)
+        made, known = np.where(np.isfinite(x), made, limit), known | ~np.isfinite(x)
+        made, known = np.where(np.isnan(x), np.nan, made), known | (n <= 0)
+        made = np.where(n <= 0, (n == 0) * 1.0, made)
+    left = np.flatnonzero(~known)
+    made = convert_array(made, dtype)
+    if left.size:
+        made[left] = convert_array(np.array([_one(family, x[i], int(n[i]), dtype) for i in left.tolist()]), dtype)
+    return made
 
 
 def _numbers(v: Any) -> torch.Tensor:
@@ -134,32 +142,45 @@ def _numbers(v: Any) -> torch.Tensor:
     return v
 
 
-def _polynomial(family: _Family, x: Any, n: Any) -> torch.Tensor:
+def _polynomial(name: str, x: Any, n: Any) -> torch.Tensor:
+    family = FAMILIES[name]
     dtype = format_of(x, n)
     dtype = dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
     if dtype not in FORMATS:
         raise Uncovered(f"results of {dtype}")
     target = FORMATS[dtype]
     at, degree = torch.broadcast_tensors(_numbers(x), _numbers(n))
-    shape, points, degrees = at.shape, at.reshape(-1).tolist(), degree.reshape(-1).tolist()
-    if not all(math.isfinite(v) and v < DEGREES + 1 for v in degrees):
+    if not bool(((degree > -math.inf) & (degree < DEGREES + 1)).all()):
         raise Uncovered(f"a degree that is not finite, or above {DEGREES}")
-    whole = [max(int(v), -1) for v in degrees]
-    made, sure = np.empty(len(points), target), np.zeros(len(points), bool)
-    if target != F64 and points:
-        if not any(isinstance(v, int) and abs(v) > 2**53 for v in points):
-            made, sure = _fast(family, np.array(points, F64), np.array(whole), target)
-    rest = np.flatnonzero(~sure | np.isin(whole, -1))
-    if rest.size:
-        made[rest] = convert_array(np.array([_one(family, points[i], whole[i], target) for i in rest.tolist()]), target)
-    return as_tensor(made).view(shape)
+    whole = np.maximum(np.trunc(as_array(convert(degree, torch.float64)).reshape(-1)), -1.0)
+    if not at.is_floating_point() and bool(((at > 2**53) | (at < -(2**53))).any()):
+        values = [_one(family, v, int(k), target) for v, k in zip(at.reshape(-1).tolist(), whole.tolist(), strict=True)]
+        return as_tensor(convert_array(np.array(values), target)).view(at.shape)
+    points = as_array(convert(at, torch.float64 if at.dtype not in FORMATS else at.dtype).contiguous()).reshape(-1)
+    made, undecided = np.empty(points.shape, target), np.empty(points.shape, np.uint8)
+    if points.size and CALLS[name].values(
+        NAMES[points.dtype], NAMES[target], points, made, undecided, np.ascontiguousarray(whole)
+    ):
+        rest = np.flatnonzero(undecided)
+        made[rest] = _rest(family, points[rest].astype(F64), whole[rest], target)
+    return as_tensor(made).view(at.shape)
+
+
+# Of a family: its recurrence, which is a prepared call too.
+CALLS: dict[str, _core.Special] = {}
+
+
+def _numbers_of(family: _Family) -> list[int]:
+    """The members of rm_recurrence, of a, b and c that are linear in k."""
+    at, after = family.next(0), family.next(1)
+    return [*family.first, *(v for a, b in zip(at, after, strict=True) for v in (a, b - a)), int(family.divided)]
 
 
 def _enter(name: str, family: _Family) -> None:
     def call(x: Any, n: Any) -> torch.Tensor:
-        return _polynomial(family, x, n)
+        return _polynomial(name, x, n)
 
-    KERNELS[name] = call
+    KERNELS[name], CALLS[name] = call, _core.Special(0, _numbers_of(family), [])
 
 
 for _name, _family in FAMILIES.items():

@@ -7,7 +7,7 @@ import torch
 from ... import _core
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
-from . import foreach_fused, histograms, interpolation, steps
+from . import bessel, foreach_fused, histograms, interpolation, polynomials, steps, zeta
 from .layers import MARK, heads_within_rows, laid_out
 from .table import FUNCTIONS, OPERATORS
 
@@ -141,6 +141,9 @@ _MAKERS: dict[str, Any] = {
     "vector_norm": _core.Total("norm"),
     "norm_dim": _core.Total("norm"),
     "foreach_norm": _core.Norms(),
+    **polynomials.CALLS,
+    **bessel.CALLS,
+    "polygamma": zeta.CALL,
 }
 
 

@@ -2,7 +2,8 @@
 
 Of q above 0 the sum of (q + k)**-s is taken term by term to a = q + n, and from there by Euler's and Maclaurin's formula. Its rest is below the first
 term that is left out, since all derivatives of x**-s have one sign. Below 0 the sum over all whole numbers is that of the fractional part,
-less the terms on the other side. f grows until both ends of the interval round to one number.
+less the terms on the other side. f grows until both ends of the interval round to one number. Orders up to 7 at numbers from -15 on are first
+summed in double-double (src/special/kernels.c).
 """
 
 import functools
@@ -13,9 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..._dtypes import F64
+from ... import _core
+from ..._dtypes import F64, NAMES
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, apply, convert, convert_array, kernel, ratio, ratio_to_odd
+from .common import Array, Uncovered, apply, convert_array, kernel, ratio, ratio_to_odd
 
 _Interval = tuple[int, int]
 ORDERS = 200
@@ -98,52 +100,30 @@ def _one(x: float | int, n: int, dtype: Any) -> float:
     return _rounded(x, n + 1, sign * math.factorial(n), dtype)
 
 
-_SHIFT = 16  # terms before the formula, whose first terms then do
+def _coefficients() -> list[float]:
+    """Those of Euler's and Maclaurin's formula, in two parts: 21 for each order from 2 on."""
+    made: list[float] = []
+    for n in range(2, FAST_ORDERS + 1):
+        for j in range(1, 22):
+            value = _bernoulli(j) * math.prod(range(n, n + 2 * j))
+            made += [float(value), float(value - Fraction(float(value)))]
+    return made
 
 
-def _fast(x: Array, n: int, dtype: Any) -> tuple[Array, Array]:
-    """In a format below binary64, and where that is sure: of x above -16 and small orders."""
-    made, sure = _from(x, n, dtype, _SHIFT)
-    below = np.flatnonzero((x < 0) & (x > -_SHIFT))
-    if below.size:
-        made[below], sure[below] = _from(x[below], n, dtype, 2 * _SHIFT)
-    return made, sure
+FAST_ORDERS = 7
+# The sum in double-double (src/special/kernels.c), which is a prepared call too.
+CALL = _core.Special(2, (), _coefficients())
 
 
-def _from(x: Array, n: int, dtype: Any, shift: int) -> tuple[Array, Array]:
-    """The same by so many terms before the formula, of x + shift not below 16.
-
-    Of a term x + k is rounded, its power n times and the quotient once, which is less than (2 n + 3) 2**-53 of it; of the formula's three parts less
-    than (2 n + 12) 2**-53. All but the last part is positive where x is, and this is below 2**-5 of the first; below 0 the terms have the signs of their
-    powers, their sizes are added, and the formula is below 2**-5 of the largest, since |x + k| is at most 1/2 for one. Up to 33 sums and the factor of the
-    result, n at most 7, are less than 60 2**-53 of the sizes in all. Of the formula 8 terms are taken: what is left is below 2**-49 of the sizes, as a is
-    at least 16. The sizes are within 2**-47 of their sum.
-    """
-    s = n + 1
-    with np.errstate(all="ignore"):
-        total, size = np.zeros_like(x), np.zeros_like(x)
-        for k in range(shift):
-            term = 1.0 / _whole_power(x + k, s)
-            total, size = total + term, size + np.abs(term)
-        a = x + shift
-        inner = 1.0 / a
-        square = inner * inner
-        series = np.zeros_like(x)
-        for j in range(8, 0, -1):
-            series = series * square + float(_bernoulli(j) * math.prod(range(s, s + 2 * j - 1)))
-        tail = (a / (s - 1) + 0.5 + series * inner) / _whole_power(a, s)
-        factor = float(math.factorial(n))
-        value, margin = (total + tail) * (factor if n % 2 else -factor), (size + tail) * factor * 2.0**-44
-        low, high = (convert_array(value + t * margin, dtype) for t in (-1, 1))
-        known = (a >= _SHIFT) & (x < 1e30) & (np.abs(value) > 1e-200) & np.isfinite(margin)
-        known &= np.abs(value) > margin * 16
-    return low, known & (low == high)
-
-
-def _whole_power(x: Array, s: int) -> Array:
-    made = x
-    for _ in range(s - 1):
-        made = made * x
+def _rest(x: Array, n: int, dtype: Any) -> Array:
+    """The values that it leaves undecided, of numbers of binary64."""
+    pole = (x <= 0) & (x == np.floor(x)) & (x > -np.inf)
+    none, sign = np.isnan(x) | (x == -np.inf), 1.0 if n % 2 else -1.0
+    known = pole | none | (x == np.inf)
+    made = convert_array(np.where(pole, sign * np.inf, np.where(none, np.nan, sign * 0.0)), dtype)
+    left = np.flatnonzero(~known)
+    if left.size:
+        made[left] = convert_array(np.array([_one(v, n, dtype) for v in x[left].tolist()]), dtype)
     return made
 
 
@@ -163,14 +143,15 @@ def polygamma(n: int, x: torch.Tensor) -> torch.Tensor:
     if n > ORDERS:
         raise Uncovered(f"n={n}, above {ORDERS}")
     target = FORMATS[dtype]
-    made = np.empty(x.numel(), target)
-    sure = np.zeros(x.numel(), bool)
-    if target != F64 and n <= 7 and x.is_floating_point():
-        made, sure = _fast(as_array(convert(x, torch.float64)).reshape(-1), n, target)
-    rest = np.flatnonzero(~sure)
-    if rest.size:
-        numbers = x.reshape(-1)[torch.from_numpy(rest)].tolist()
-        made[rest] = convert_array(np.array([_one(v, n, target) for v in numbers]), target)
+    if not x.is_floating_point():
+        return as_tensor(convert_array(np.array([_one(v, n, target) for v in x.reshape(-1).tolist()], F64), target)).view(
+            x.shape
+        )
+    points = as_array(x.contiguous()).reshape(-1)
+    made, undecided = np.empty(points.shape, target), np.ones(points.shape, np.uint8)
+    if points.size and (n > FAST_ORDERS or CALL.values(NAMES[target], NAMES[target], points, made, undecided, order=n)):
+        rest = np.flatnonzero(undecided)
+        made[rest] = _rest(points[rest].astype(F64), n, target)
     return as_tensor(made).view(x.shape)
 
 
