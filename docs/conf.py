@@ -17,6 +17,7 @@ html_theme_options = {"navigation_depth": 2, "show_toc_level": 2, "secondary_sid
 html_show_sourcelink = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
+exclude_patterns = ["examples/*"]  # they are parts of the reference's pages
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -35,6 +36,8 @@ MODULES = {
     "repmath.linalg": "Linear algebra",
     "repmath.rounding": "Rounding modes",
     "repmath.certificate": "Certificates",
+    "repmath.array_api": "Array API standard",
+    "repmath.arrays": "Arrays of the array API standard",
     "repmath.torch": "PyTorch",
     "repmath.torch.optim": "Optimisers for PyTorch",
     "repmath.jax": "JAX",
@@ -122,6 +125,7 @@ def module_page(module, title):
     lines = [f"# {title}", f"```{{eval-rst}}\n.. py:module:: {module}\n```"]
     if module != "repmath":
         lines.append(f"```{{eval-rst}}\n.. automodule:: {module}\n   :no-members:\n   :no-index:\n```")
+    shown = examples(module)
     own = [n for n in vars(loaded) if not n.startswith("_") and getattr(vars(loaded)[n], "__module__", None) == module]
     for name in sorted(getattr(loaded, "__all__", own), key=str.lower):
         thing = getattr(loaded, name)
@@ -130,7 +134,16 @@ def module_page(module, title):
             lines.append(f"```{{eval-rst}}\n.. autoclass:: {module}.{name}{members}\n```")
         elif inspect.isroutine(thing) and name not in repmath._core.ufuncs:
             lines.append(f"```{{eval-rst}}\n.. autofunction:: {module}.{name}\n```")
+        if name in shown:
+            lines.append(shown[name])
     return "\n\n".join(lines) + "\n"
+
+
+def examples(module):
+    """The example of each function of a module that has none in its docstring: a wheel is too small for all of them."""
+    page = HERE / "examples" / f"{module}.md"
+    parts = re.split(r"^## (\w+)\n", page.read_text(), flags=re.M)[1:] if page.exists() else []
+    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2])}
 
 
 def outside(app, docname, source):

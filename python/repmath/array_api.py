@@ -41,7 +41,7 @@ _EXACT = """
     floor from_dlpack full full_like greater greater_equal iinfo imag isdtype isfinite isinf isnan less less_equal logical_and logical_not
     logical_or logical_xor matrix_transpose max maximum meshgrid min minimum moveaxis negative nextafter nonzero not_equal ones ones_like
     permute_dims positive real repeat reshape result_type roll round searchsorted sign signbit sort squeeze stack take take_along_axis tile
-    tril triu trunc unique_all unique_counts unique_inverse unique_values unstack where zeros zeros_like
+    tril triu trunc unique_all unique_counts unique_inverse unstack where zeros zeros_like
 """.split()
 # The standard's other functions, which round and are not computed here.
 NOT_COVERED = {
@@ -91,6 +91,11 @@ def reciprocal(x: ArrayLike, /) -> Any:
 def square(x: ArrayLike, /) -> Any:
     """x x, rounded once; of integers an integer."""
     return np.square(x) if _of_integers(x) else _core.ufuncs["multiply"](x, x)
+
+
+def unique_values(x: ArrayLike, /) -> Any:
+    """The different values in ascending order, each NaN by itself. NumPy's function leaves them in the order of a table of hashes."""
+    return np.unique(np.asarray(x), equal_nan=False)
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: DTypeLike | None = None, device: Any = None) -> Any:

@@ -2,6 +2,8 @@
 
 import doctest
 import importlib
+import importlib.util
+import inspect
 import pathlib
 import re
 import shutil
@@ -39,6 +41,23 @@ def test_docstrings(source):
     module = importlib.import_module(f"repmath.{source.stem}")
     found = doctest.testmod(module)
     assert found.failed == 0 and found.attempted == source.read_text().count(">>> ")
+
+
+def test_every_function_has_an_example():
+    """In its docstring, or in docs/examples, from where the reference has it. Elementwise functions' are made with their pages."""
+    specification = importlib.util.spec_from_file_location("conf", DOCS / "conf.py")
+    conf = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(conf)
+    for module in conf.MODULES:
+        if module.startswith(("repmath.torch", "repmath.jax", "repmath.certificate")):
+            continue  # their pages have programs
+        loaded = importlib.import_module(module)
+        own = [n for n, thing in vars(loaded).items() if n[0] != "_" and getattr(thing, "__module__", None) == module]
+        things = {name: getattr(loaded, name) for name in getattr(loaded, "__all__", own)}
+        public = {n for n, thing in things.items() if (inspect.isclass(thing) or inspect.isroutine(thing))}
+        documented = {n for n in public if ">>> " in (things[n].__doc__ or "") or n in conf.repmath._core.ufuncs}
+        shown = set(conf.examples(module))
+        assert public - documented - shown == set() and shown <= public, module
 
 
 def test_a_wrong_example_is_found(capsys):

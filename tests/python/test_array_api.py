@@ -134,6 +134,15 @@ def test_diff_and_arange():
         xp.arange(0, 1, 0.1)
 
 
+def test_unique_values_are_in_order():
+    x = np.array([3, 1, 2, 0, 1, 2])
+    assert xp.unique_values(x).tolist() == [0, 1, 2, 3] and np.isnan(xp.unique_values([np.nan, 1.0, np.nan])).tolist() == [
+        0,
+        1,
+        1,
+    ]
+
+
 def test_norms():
     x = np.array([[3.0, -4.0], [0.0, 12.0]])
     for order in (2, 1, 0, np.inf, -np.inf):

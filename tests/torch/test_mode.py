@@ -27,8 +27,10 @@ TRANSFORMERS = ["gpt2", "bert", "llama", "vit", "whisper"]
 
 def test_table():
     names = [line.name for line in table.lines()]
-    own = [o for o, line in table.OPERATORS.items() if str(o) == f"aten.{line.name}"]  # the others are their forms with `out`
-    assert len(names) == len(set(names)) == len(own)  # PyTorch has each
+    # Those of other names are forms with `out`.
+    own = [line for o, line in table.OPERATORS.items() if str(o) == f"aten.{line.name}"]
+    gone = set() if torch.__version__ < "2.14" else {"cholesky.default"}
+    assert len(names) == len(set(names)) and set(names) - {line.name for line in own} == gone  # PyTorch has each other one
     for line in table.lines():
         assert line.way in ("moves", "rounds", "composes", "draws"), line
         assert (line.way == "moves") == (not line.function), line

@@ -3,7 +3,7 @@
 Needs PyTorch, which `pip install repmath[torch]` brings.
 """
 
-_SUPPORTED = ("2.13",)
+_SUPPORTED = ("2.13", "2.14")  # as the extra in pyproject.toml has them
 
 try:
     import torch as _torch
