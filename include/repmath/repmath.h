@@ -13,6 +13,7 @@
 #include "losses.h"
 #include "nn.h"
 #include "optim.h"
+#include "partials.h"
 #include "pooling.h"
 #include "random.h"
 #include "reductions.h"

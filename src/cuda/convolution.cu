@@ -12,7 +12,7 @@ namespace {
 
 rm_status run(const rm_matmul_problem *p, void *stream) { return rm_cuda_matmul_run(p, stream); }
 
-rm_conv_runner on(rm_cuda_stream stream) { return rm_conv_runner{run, stream, nullptr}; }
+rm_conv_runner on(rm_cuda_stream stream) { return rm_conv_runner{run, stream, nullptr, 0}; }
 
 } // namespace
 

@@ -25,6 +25,7 @@ HEADERS = [
     "losses.h",
     "nn.h",
     "optim.h",
+    "partials.h",
     "pooling.h",
     "random.h",
     "reductions.h",

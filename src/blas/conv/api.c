@@ -25,7 +25,7 @@ static rm_status run(const rm_matmul_problem *p, void *context) {
   return rm_conv_run(p);
 }
 
-static const rm_conv_runner runner = {run, NULL, copy};
+static const rm_conv_runner runner = {run, NULL, copy, 0};
 
 rm_status rm_conv_output_size(const rm_conv *conv, int64_t out[3]) { return rm_conv_sizes(conv, out); }
 

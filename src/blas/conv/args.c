@@ -109,10 +109,10 @@ static tensor tensor_of(const argument *a) {
 
 static rm_grid grid_of(const argument *a) { return (rm_grid){a->base, a->rank, a->size, a->strides}; }
 
-static int spans_meet(const argument *a, const argument *b, int size) {
+static int spans_meet(const argument *a, int size_a, const argument *b, int size_b) {
   if (is_empty(a) || is_empty(b)) return 0;
   const rm_grid ga = grid_of(a), gb = grid_of(b);
-  return rm_spans_meet(&ga, size, &gb, size);
+  return rm_spans_meet(&ga, size_a, &gb, size_b);
 }
 
 static int may_overlap_itself(const argument *a, int size) {
@@ -120,14 +120,15 @@ static int may_overlap_itself(const argument *a, int size) {
   return !is_empty(a) && rm_grid_may_overlap_itself(&g, size);
 }
 
-static rm_status check_arrays(int format, const argument *x, const argument *w, const argument *bias, const argument *out) {
-  const int size = rm_size_of(format);
+static rm_status check_arrays(int size, int size_out, const argument *x, const argument *w, const argument *bias,
+                              const argument *out) {
   rm_status status = check_array(x);
   if (!status) status = check_array(w);
   if (!status) status = check_array(out);
   if (status) return status;
-  const int meets = spans_meet(out, x, size) || spans_meet(out, w, size) || (bias->base && spans_meet(out, bias, size));
-  return meets || may_overlap_itself(out, size) ? RM_STATUS(RM_ERR_OVERLAP, out->position) : RM_OK;
+  const int meets = spans_meet(out, size_out, x, size) || spans_meet(out, size_out, w, size) ||
+                    (bias->base && spans_meet(out, size_out, bias, size));
+  return meets || may_overlap_itself(out, size_out) ? RM_STATUS(RM_ERR_OVERLAP, out->position) : RM_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ operands from geometry */
@@ -269,7 +270,8 @@ static rm_status prepare_call(geometry *g, arrays *a, int back, const rm_conv_ca
   a->w = array(conv, conv->channels_out, g->channels_in, g->kernel, call->w, call->strides_w, AT_W);
   a->to = array(conv, conv->batch, channels[!back], sizes[!back], call->to, call->strides_to, AT_TO);
   const argument b = bias_array(channels[!back], call->bias, &call->stride_bias, AT_BIAS);
-  return check_arrays(call->format, &a->from, &a->w, &b, &a->to);
+  const int size = rm_size_of(call->format);
+  return check_arrays(size, size, &a->from, &a->w, &b, &a->to);
 }
 
 /* Channels, taps and positions are the caller's. */
@@ -363,7 +365,9 @@ rm_status rm_conv_grad_weight_by(const rm_conv_runner *runner, int format, const
   const argument ax = array(conv, conv->batch, conv->channels_in, g.in, x, strides_x, AT_X),
                  ag = array(conv, conv->batch, conv->channels_out, g.out, gy, strides_g, AT_G), none = bias_array(0, 0, 0, 0),
                  aw = array(conv, conv->channels_out, g.channels_in, g.kernel, gw, strides_gw, AT_GW);
-  status = check_arrays(format, &ax, &ag, &none, &aw);
+  const int size = rm_size_of(format);
+  status =
+      check_arrays(size, runner->size_out > 0 ? runner->size_out : size, &ax, &ag, &none, runner->size_out < 0 ? &none : &aw);
   if (status || is_empty(&aw)) return status;
   const tensor tx = tensor_of(&ax), tg = tensor_of(&ag), tw = tensor_of(&aw);
   const int nothing = is_empty(&ax) || is_empty(&ag), last = channels_last(&tx, g.in);

@@ -11,6 +11,9 @@ typedef struct {
   /* Copies the rows of `groups` operands, *next bytes apart, one after the other to memory that the caller frees, and makes
    * *o and *next say so; or returns NULL with both as they were. NULL: the runner makes no such copies. */
   char *(*copy)(rm_operand *o, int size, int64_t rows, int64_t depth, int64_t groups, ptrdiff_t *next);
+  /* Of the gradient with respect to w: bytes of an element of the result; 0: those of the format; -1: the runner has another
+   * result, and gw is NULL. */
+  int size_out;
 } rm_conv_runner;
 
 /* The arguments of a convolution, which goes from x to y, or of its gradient with respect to x, which goes from y to x. */

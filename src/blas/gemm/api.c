@@ -54,6 +54,7 @@ static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, 
     one.a.base += which * one.next_a, one.b.base += which * one.next_b, one.c.base += which * one.next_c;
     if (one.bias.base) one.bias.base += which * one.next_bias;
     one.random.first += which * one.m * one.n;
+    if (one.partial.rows) one.partial.rows += which * one.m, one.partial.cols += which * one.n;
   }
   *flags |= t->engine->block(&one, &b, work, tiers, queue);
 }
@@ -67,10 +68,12 @@ static void transpose(rm_matmul_problem *p) {
   p->bias = (rm_view){p->bias.base, p->bias.col, p->bias.row};
   const ptrdiff_t next = p->next_a;
   p->next_a = p->next_b, p->next_b = next;
+  double *const rows = p->partial.rows;
+  p->partial.rows = p->partial.cols, p->partial.cols = rows;
 }
 
 static const rm_engine *engine_of(const rm_matmul_problem *p) {
-  if (p->random.mode) return &rm_blas_kernels()->engine[p->fmt];
+  if (p->random.mode || p->partial.rows) return &rm_blas_kernels()->engine[p->fmt];
 #if RM_HAS_TILES
   const rm_engine *tiles = rm_tiles_engine(p);
   if (tiles) return tiles;

@@ -17,6 +17,16 @@
  * each term. So t + 1 takes the place of t, and the bound leaves room for it. Since (t + 1) w_k >= 2 then, it is at least 2 u
  * sum |a_k b_k|.
  *
+ * Partial sums (partials_b64.h). A term passes t - 1 roundings on the way to the sum of its part, and at most J more where
+ * the sums of parts are joined, in any order: in a tree of W leaves J = W - 1. So all of this holds with T = t + J + 1 in
+ * place of t + 1, where t is that of the part. A part w that gives x = T u (1 + slack) |a|, y = |b| has by its terms, and
+ * all of them by Cauchy-Schwarz, no greater share in the error of the joined sum than
+ *
+ *   sum_w x_w y_w <= sqrt(sum_w x_w^2) sqrt(sum_w y_w^2)
+ *
+ * Squares, their sums of up to 2^20 parts, roots and the product err by (J + 8) u < 2^-32 relatively, for which slack has
+ * room. Nothing overflows: a product is below 2^256. No square underflows: u |a| is 0 or above 2^-202.
+ *
  * Without weights the order of additions within a block is free: n terms and the +0 they begin from
  * are the leaves of a binary tree of n additions, of which the one that +0 enters by is exact, so no term passes more than
  * n - 1 roundings. Hence the bound holds for kernels that add several terms per instruction, each addition rounded to
@@ -31,19 +41,23 @@
 /* t + 1. */
 RM_FN double rm_roundings_b64(int64_t k) { return (double)(k < RM_KC ? k : RM_KC) + (double)((k + RM_KC - 1) / RM_KC) + 1.0; }
 
-/* (t + 1) u (1 + slack): what multiplies |a| |b| + |bias|. */
-RM_FN double rm_bound_b64(int64_t k) {
-  double t = rm_roundings_b64(k);
+/* (t + 1 + joins) u (1 + slack): what multiplies |a| |b| + |bias|. */
+RM_FN double rm_bound_joined_b64(int64_t k, double joins) {
+  double t = rm_roundings_b64(k) + joins;
   double slack = 0x1p-18 + (double)k * 0x1p-51;
   return RM_BOUND(t * 0x1p-53 * (1.0 + slack));
 }
 
+RM_FN double rm_bound_b64(int64_t k) { return rm_bound_joined_b64(k, 0.0); }
+
 /* The weights of the chain that begins at k0. */
-RM_FN rm_weights rm_weights_b64(int64_t k, int64_t k0) {
-  const double slope = k ? 1.0 / rm_roundings_b64(k) : 0.0;
+RM_FN rm_weights rm_weights_joined_b64(int64_t k, int64_t k0, double joins) {
+  const double slope = k ? 1.0 / (rm_roundings_b64(k) + joins) : 0.0;
   const int64_t before = k0 / RM_KC;
   return (rm_weights){1.0 - (double)(before > 0 ? before - 1 : 0) * slope, slope};
 }
+
+RM_FN rm_weights rm_weights_b64(int64_t k, int64_t k0) { return rm_weights_joined_b64(k, k0, 0.0); }
 
 /* The bound of the double-double sum of resolve_b64.h, 1.01 h^2 u^2 (sum |a_k b_k| + |bias|), over the bound above. */
 RM_FN double rm_bound_dd_ratio(int64_t k) {

@@ -4,6 +4,9 @@
 #include "../../reduce/superaccumulator.h"
 #include "views.h"
 
+/* The exact sum of the products of C[i,j]. */
+RM_HOST_EXTERN void rm_exact_sum_products(rm_superaccumulator *acc, const rm_matmul_problem *p, int64_t i, int64_t j);
+
 /* The bits of C[i,j]. */
 RM_HOST_EXTERN uint64_t rm_exact_element(const rm_matmul_problem *p, int64_t i, int64_t j, uint32_t *flags);
 

@@ -14,7 +14,7 @@ RM_STATIC void rm_operand_addresses(const rm_operand *o, int64_t row, int64_t k,
     for (int64_t q = 0; q < n; q++) at[q] = o->base + row * o->row_stride + (k + q) * o->k_stride;
 }
 
-RM_STATIC void rm_exact_sum_products(rm_superaccumulator *acc, const rm_matmul_problem *p, int64_t i, int64_t j) {
+RM_HOST_EXTERN void rm_exact_sum_products(rm_superaccumulator *acc, const rm_matmul_problem *p, int64_t i, int64_t j) {
   rm_superacc_clear(acc);
   if (!p->a.im2col && !p->b.im2col) {
     rm_superacc_add_products(acc, p->fmt, p->k, p->a.base + i * p->a.row_stride, p->a.k_stride,

@@ -13,6 +13,7 @@
 #include "micro_b64.h"
 #include "vectors_b64.h"
 #include "panel_queue.h"
+#include "partials_b64.h"
 #include "gemv_b64.h"
 
 /* The fallback threshold: where more than one in RM_FALLBACK_RATIO elements of a block is undecided, the double-double
@@ -31,8 +32,8 @@ static size_t rm_work_b64(const rm_matmul_problem *p, int64_t rows, int64_t cols
 }
 
 /* Turns weighted sums of squares into bounds, once all of k is packed. */
-RM_FN void rm_finish_rows_b64(const rm_layout_b64 *w, int64_t k) {
-  const double tu = rm_bound_b64(k);
+RM_FN void rm_finish_rows_b64(const rm_layout_b64 *w, const rm_matmul_problem *p) {
+  const double tu = rm_bound_joined_b64(p->k, p->partial.joins);
   for (int64_t i = 0; i < w->row_tiles * RM_MR; i += RM_LANES)
     vf64_store(w->row_bound + i, vf64_mul(vf64_set1(tu), vf64_sqrt(vf64_load(w->row_bound + i))));
 }
@@ -203,6 +204,7 @@ RM_FN int rm_round_tile_b64(const rm_epilogue_b64 *e, const double *tile, int64_
                             const int fmt) {
   const int rows = rm_min_int(e->block->rows - i, RM_MR), cols = rm_min_int(e->block->cols - j, RM_NR);
   const rm_tile_b64 t = {tile, flagged, i, j, rows, cols, rm_vectors(cols, RM_NR)};
+  if (RM_UNLIKELY(e->p->partial.rows)) return rm_store_tile_b64(e, &t);
   if (fmt == RM_F32 || e->p->out_fmt == RM_F32) return rm_epilogue_tile_b64(e, &t, fmt, RM_F32);
   return rm_epilogue_tile_b64(e, &t, fmt, fmt);
 }
@@ -286,17 +288,19 @@ RM_FN uint32_t rm_block_plain(const rm_matmul_problem *p, const rm_block *block,
   const int gemv = rm_gemv_sums(&w, p, block, fmt);
   do { /* once for k = 0, which leaves +0 and the bias */
     const int64_t kc = gemv ? p->k : p->k - k0 < RM_KC ? p->k - k0 : RM_KC;
-    const rm_pass_b64 pass = {&w, p, block, &e, rm_weights_b64(p->k, k0), k0, kc, k0 + kc >= p->k, gemv};
+    const rm_weights weights = rm_weights_joined_b64(p->k, k0, p->partial.joins);
+    const rm_pass_b64 pass = {&w, p, block, &e, weights, k0, kc, k0 + kc >= p->k, gemv};
     if (!gemv)
       rm_pack_operand(&(rm_panels){w.a, RM_MR, 0, kc, w.row_bound, pass.weights, 0, w.stage_a}, &p->a, block->row,
                       block->rows, k0, fmt);
-    if (pass.last) rm_finish_rows_b64(&w, p->k);
+    if (pass.last) rm_finish_rows_b64(&w, p);
     rm_panel_queue *const shared = gemv || p->b.im2col ? 0 : queue;
     if (shared) rm_panel_queue_open(shared, &pass);
     panels(&pass, shared, w.b, &undecided);
     if (shared) undecided += rm_panel_queue_close(shared);
     k0 += kc;
   } while (k0 < p->k);
+  if (p->partial.rows) return rm_store_bounds_b64(&w, p, block);
   tiers->fast += block->rows * block->cols - undecided;
   if (!undecided) return 0;
   return rm_resolve_block_b64(&w, p, block, undecided, work, tiers);

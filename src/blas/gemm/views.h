@@ -51,6 +51,13 @@ typedef struct {
 /* Whether x is a zero, by its bits: a caller's environment may take subnormal numbers for zeros. */
 RM_FN int rm_is_zero(double x) { return rm_bits64(x) << 1 == 0; }
 
+/* Of a product whose sums are not rounded: where the squares of the factors of their bounds go (partials_b64.h), and how many
+ * additions a sum passes when it is joined with those of other parts. */
+typedef struct {
+  double *rows, *cols; /* rows NULL: sums are rounded */
+  double joins;
+} rm_partial_bounds;
+
 /* C = RN(A B + bias), A of m x k, B of k x n in the format fmt, C in out_fmt, which is fmt or binary32; bias, of fmt, may
  * have base NULL. As many such products as batch says, each operand the given bytes apart. */
 typedef struct {
@@ -65,6 +72,7 @@ typedef struct {
   /* mode 0: to nearest. Else C[i,j] is rounded by the word of element i n + j, formats are below binary64, and operands are
    * matrices */
   rm_random_rounding random;
+  rm_partial_bounds partial; /* then out_fmt is binary64, and there is no bias */
 } rm_matmul_problem;
 
 /* The rounding of C[i,j]. */
