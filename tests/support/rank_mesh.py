@@ -251,19 +251,26 @@ def pipelined(rank, size, schedule="", microbatches=1):
     return hashlib.sha256(json.dumps({k: v for part in of_all for k, v in part.items()}, sort_keys=True).encode()).hexdigest()
 
 
-def draws(size):
-    """Draws for tensors that are divided: those of the whole ones."""
-    mesh = init_device_mesh("cpu", (size,))
-    torch.manual_seed(1)
-    x = distribute_tensor(torch.ones(5, 3), mesh, [Shard(0)])
-    made = [
+def _drawn(x):
+    return [
         torch.rand_like(x),
         torch.bernoulli(x * 0.5),
         torch.empty_like(x).normal_(),
         torch.empty_like(x).uniform_(-1, 1),
         F.dropout(x, 0.5),
     ]
-    return rd.digest([t.full_tensor() for t in made])
+
+
+def draws(size, whole=True):
+    """Draws for tensors that are divided: those of the whole ones; or, as a control, those that each rank makes for its part."""
+    mesh = init_device_mesh("cpu", (size,))
+    torch.manual_seed(1)
+    x = distribute_tensor(torch.ones(5, 3), mesh, [Shard(0)])
+    if whole:
+        return rd.digest([t.full_tensor() for t in _drawn(x)])
+    parts = [None] * size
+    dist.all_gather_object(parts, _drawn(x.to_local()))
+    return rd.digest([torch.cat(of_ranks) for of_ranks in zip(*parts, strict=True)])
 
 
 def refused(call):
@@ -282,7 +289,7 @@ def main(rank, size, directory):
         if size == 2:
             for way in WAYS:
                 found[way] = in_plan(size, way)
-        found["draws"] = draws(size)
+        found["draws"], found["draws of parts"] = draws(size), draws(size, whole=False)
         mesh = init_device_mesh("cpu", (size,))
         parts = DTensor.from_local(torch.ones(2), mesh, [Partial()], run_check=False)
         found["a part of a sum"] = refused(lambda: parts.full_tensor()) if size > 1 else ""

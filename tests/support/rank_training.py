@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+from unittest import mock
 
 import torch
 from batch_models import GLOBAL_MODELS, ITEMS, MODELS
@@ -11,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 import repmath
 import repmath.torch
 import repmath.torch.distributed as rd
+from repmath.torch._exact import exchange, partials
 
 SHARES = {1: (12,), 2: (5, 7), 3: (3, 7, 2)}
 # Bytes of a bucket in units of 2**20, whether gradients are views of it, and into how many passes a rank divides its share.
@@ -58,6 +60,17 @@ def train(name, rank=0, size=1, way=None, hook=True, exact=True):
         return found
 
 
+def train_by_parts(name, rank, size, decided):
+    """The digest where all sums that can be are made of parts, and how many times operands were asked for; if not `decided`, for most of the elements."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(partials, "nbytes", lambda uses: 1 << 40))
+        stack.enter_context(mock.patch.object(exchange, "_TOGETHER", 500))
+        asked = stack.enter_context(mock.patch.object(partials, "settled_at", side_effect=partials.settled_at))
+        if not decided:
+            stack.enter_context(mock.patch.object(partials, "UNIT", 2.0**-26))
+        return train(name, rank, size, "small views"), asked.call_count
+
+
 def main(rank, size, directory):
     torch.set_num_threads(1 + rank % 2)
     if "RANK_ISAS" in os.environ:
@@ -67,6 +80,10 @@ def main(rank, size, directory):
     found = {
         name: {way: train(name, rank, size, way) for way in WAYS} for name in (MODELS | GLOBAL_MODELS if size > 1 else MODELS)
     }
+    if size == 3:
+        found["parts"] = {
+            name: [train_by_parts(name, rank, size, decided) for decided in (True, False)] for name in ("gpt2", "cnn")
+        }
     found["plain"] = train("cnn", rank, size, "one bucket", hook=False, exact=False)
     try:
         train("cnn", rank, size, "one bucket", hook=False)

@@ -45,6 +45,19 @@ def test_draws_and_batch_norms_are_those_of_the_whole_batch(found, name):
             assert mine[name] == dict.fromkeys(WAYS, expected), (size, rank)
 
 
+@pytest.mark.parametrize("name", ["gpt2", "cnn"])
+def test_parts_of_sums_have_the_digest_of_one_process(found, name):
+    """Where they decide, and where most elements need the operands of all ranks."""
+    expected = train(name)
+    asked = 0
+    for (size, rank), mine in found.items():
+        if size == 3:
+            (decided, _), (undecided, times) = mine["parts"][name]
+            assert decided == undecided == expected, (size, rank)
+            asked += times
+    assert asked > 20
+
+
 def test_passes_of_a_step_draw_from_one_state():
     def numbers(passes, seed=3):
         torch.manual_seed(seed)

@@ -57,6 +57,7 @@ def test_schedules_of_pipelines(found, schedule, microbatches):
 
 def test_draws_are_those_of_the_whole_tensor(found):
     assert len({mine["draws"] for mine in found.values()}) == 1
+    assert len({mine["draws of parts"] for mine in found.values()}) == len(MESHES)  # a control
 
 
 def test_exact_gradients_are_refused(found):

@@ -1,14 +1,26 @@
-"""Exact gradients over ranks: each parameter has an owner, which gets the records of all ranks, makes one sum of them, and gives the result to all."""
+"""Exact gradients over ranks: sums of records of all ranks, rounded once.
 
+There are two ways. Each rank makes its part of a sum as binary64 numbers with bounds (partials.py), and the sum's elements are divided among the
+ranks: each gets its share of all parts, and adds and rounds them. For elements that this leaves undecided it gets operands. Where operands are
+shorter than parts, or a part cannot be made, the parameter has an owner instead, which gets the operands of all ranks and makes the sum. Then
+the results are given to all, or each rank gets its part of them. Which way a parameter takes depends on what all ranks say of it.
+"""
+
+import functools
+import math
+import operator
 import pickle
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from .._aten.collectives import _gathered, agree
-from .._aten.common import Uncovered
+from .._aten.common import Array, Uncovered
+from .._tensors import as_tensor
+from . import partials
 from .records import Use, settle
 
 
@@ -37,7 +49,7 @@ def _exchanged(group: Any, parts: Sequence[bytes]) -> list[bytes]:
     return made
 
 
-def gathered_arrays(group: Any, place: int, a: np.ndarray[Any, Any]) -> list[tuple[int, np.ndarray[Any, Any]]]:
+def gathered_arrays(group: Any, place: int, a: Array) -> list[tuple[int, Array]]:
     """The arrays of all ranks, with their places."""
     agree(group, (9, a.ndim, *a.shape[1:3]))
     data = pickle.dumps((place, np.ascontiguousarray(a)), protocol=5)
@@ -49,6 +61,43 @@ def part_of(n: int, ranks: int, rank: int) -> tuple[int, int]:
     share = -(-n // ranks)
     first = min(rank * share, n)
     return first, min(share, n - first)
+
+
+# Sums that are exchanged together have so many elements, but for a larger one: what is sent is in memory twice.
+_TOGETHER = 1 << 19
+
+
+@dataclass
+class _Sum:
+    """A sum over ranks: the gradient of a leaf."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    uses: Sequence[Use]
+    axis: int | None  # along which the result is divided; None if each rank gets all of it
+    kind: int = partials.OPERANDS
+    few: bool = False  # whether operands of single elements can be sent
+    owner: int = -1
+    made: Any = None  # the owner's result, or this rank's share
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def share(self, flat: Array, ranks: int, rank: int) -> Array:
+        """A rank's share of the elements."""
+        if self.axis is None:
+            first, count = part_of(self.size, ranks, rank)
+            return flat[first : first + count]
+        first, count = part_of(self.shape[self.axis], ranks, rank)
+        whole = flat.reshape(self.shape)
+        return whole[(slice(None),) * self.axis + (slice(first, first + count),)].reshape(-1)
+
+    def length(self, ranks: int, rank: int) -> int:
+        if self.axis is None:
+            return part_of(self.size, ranks, rank)[1]
+        n = self.shape[self.axis]
+        return part_of(n, ranks, rank)[1] * (self.size // n) if n else 0
 
 
 def reduced(
@@ -63,81 +112,229 @@ def reduced(
     A problem of this rank is an error of all.
     """
     size, rank = group.size(), group.rank()
-    owner = owners([p.numel() for p in leaves], size)
-    parts = [b""] * size
-    try:
-        for r in range(size):
-            parts[r] = pickle.dumps([(i, uses[i]) for i in range(len(leaves)) if owner[i] == r], protocol=5)
-    except Exception as error:
-        problem = problem or f"{type(error).__name__}: {error}"
+    along: Sequence[int | None] = axes or [None] * len(leaves)
+    sums = [_Sum(tuple(p.shape), p.dtype, u, a) for p, u, a in zip(leaves, uses, along, strict=True)]
     agree(
         group,
-        (7, len(leaves), sum(p.numel() for p in leaves), sum(p.numel() * (i + 1) for i, p in enumerate(leaves))),
+        (7, len(sums), sum(s.size for s in sums), sum(s.size * (i + 1) for i, s in enumerate(sums))),
         problem,
     )
-    received = _exchanged(group, parts)
-    of_all: dict[int, list[Use]] = {}
-    made: dict[int, torch.Tensor] = {}
-    try:
-        for part in received:
-            for i, found in pickle.loads(part):
-                of_all.setdefault(i, []).extend(found)
-        for i, found in of_all.items():
-            p = leaves[i]
-            made[i] = settle(found, p.shape, p.dtype) if found else torch.zeros(p.shape, dtype=p.dtype)
-    except Exception as error:
-        problem = str(error) if isinstance(error, Uncovered) else f"{type(error).__name__}: {error}"
-    agree(group, (8,), problem)
-    return _shared(group, leaves, owner, made, rank) if axes is None else _parted(group, leaves, owner, made, axes)
+    errors = _Errors()
+    if size == 1:
+        with errors:
+            for s in sums:
+                s.made = settle(s.uses, s.shape, s.dtype)
+        agree(group, (8,), errors.text)
+        return [s.made for s in sums]
+    _choose(group, sums)
+    by_parts, by_operands = ([s for s in sums if (s.owner < 0) == way] for way in (True, False))
+    open_: list[tuple[int, Array]] = []
+    for together in _batches(by_parts):
+        open_ += _exchange_parts(group, together, errors)
+    _exchange_operands(group, by_operands, errors)
+    agree(group, (8,), errors.text)
+    numbers = {id(s): i for i, s in enumerate(sums)}
+    _decide(group, sums, {numbers[i]: v for i, v in open_})
+    return _shared(group, sums, rank) if axes is None else _divided(group, sums)
 
 
-def _shared(
-    group: Any, leaves: Sequence[torch.Tensor], owner: Sequence[int], made: dict[int, torch.Tensor], rank: int
-) -> list[torch.Tensor]:
-    """What every owner has made, on each rank."""
-    nbytes = [p.numel() * p.itemsize for p in leaves]
-    share = max(sum(n for n, o in zip(nbytes, owner, strict=True) if o == r) for r in range(group.size()))
-    mine = np.zeros(share, np.uint8)
-    first = 0
-    for i, o in enumerate(owner):
-        if o == rank:
-            mine[first : first + nbytes[i]] = made[i].contiguous().view(-1).view(torch.uint8).numpy()
-            first += nbytes[i]
-    rows = _gathered(group, torch.from_numpy(mine))
-    at = [0] * group.size()
-    results = []
-    for i, o in enumerate(owner):
-        row = rows[o, at[o] : at[o] + nbytes[i]].clone()
-        results.append(row.view(leaves[i].dtype).view(leaves[i].shape))
-        at[o] += nbytes[i]
-    return results
+class _Errors:
+    """Keeps the first error inside of it, as the text that all ranks shall have: they go on to the next agreement together."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        if isinstance(error, Exception):
+            self.text = self.text or (str(error) if isinstance(error, Uncovered) else f"{type(error).__name__}: {error}")
+        return error is None or isinstance(error, Exception)
 
 
-def _bytes(t: torch.Tensor) -> bytes:
-    made: bytes = t.contiguous().view(-1).view(torch.uint8).numpy().tobytes()
+def _choose(group: Any, sums: Sequence[_Sum]) -> None:
+    """Which way each sum takes: that on which fewer bytes are sent."""
+    size = group.size()
+    mine = [[partials.kind(s.uses, s.dtype), partials.nbytes(s.uses), partials.divisible(s.uses)] for s in sums]
+    of_all = _gathered(group, torch.tensor(mine, dtype=torch.int64).reshape(-1)).reshape(size, len(sums), 3)
+    owned = []
+    for i, s in enumerate(sums):
+        kinds, lengths, few = of_all[:, i].T.tolist()
+        s.kind = partials.OPERANDS if partials.OPERANDS in kinds else max(kinds)
+        s.few = functools.reduce(operator.and_, few) != 0
+        if s.kind == partials.OPERANDS or sum(lengths) - max(lengths) <= 8 * s.kind * s.size * (size - 1):
+            owned.append(s)
+    for s, owner in zip(owned, owners([s.size for s in owned], size), strict=True):
+        s.owner = owner
+
+
+def _batches(sums: Sequence[_Sum]) -> list[list[_Sum]]:
+    """Sums that are exchanged at once."""
+    made: list[list[_Sum]] = []
+    room = 0
+    for s in sums:
+        if s.size > room:
+            made.append([])
+            room = _TOGETHER
+        made[-1].append(s)
+        room -= s.size
     return made
 
 
-def _parted(
-    group: Any, leaves: Sequence[torch.Tensor], owner: Sequence[int], made: dict[int, torch.Tensor], axes: Sequence[int]
-) -> list[torch.Tensor]:
-    """Of what every owner has made, each rank's parts."""
+def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[tuple[int, Array]]:
+    """Give each rank its share of the parts of sums; add and round this rank's. Which elements of which sums are not decided."""
     size, rank = group.size(), group.rank()
+    lengths = [sum(s.kind * s.length(size, r) for s in sums) for r in range(size)]
+    ends = np.cumsum(lengths).tolist()
+    outgoing, at = np.full(sum(lengths), np.nan), [end - n for n, end in zip(lengths, ends, strict=True)]
+    for s in sums:
+        numbers: list[Array] = []
+        with errors:
+            value, bound = partials.part(s.uses, s.shape)
+            numbers = [value]
+            if s.kind == partials.BOUNDED:
+                numbers.append(partials.UNIT * np.abs(value) if bound is None else bound)
+        for r in range(size):
+            n = s.length(size, r)
+            for i, v in enumerate(numbers):
+                outgoing[at[r] + i * n : at[r] + (i + 1) * n] = s.share(v, size, r)
+            at[r] += s.kind * n
+    incoming = np.empty(size * lengths[rank])
+    group.alltoall_base(torch.from_numpy(incoming), torch.from_numpy(outgoing), [lengths[rank]] * size, lengths).wait()
+    rows, first, open_ = incoming.reshape(size, -1), 0, []
+    for s in sums:
+        n = s.length(size, rank)
+        with errors:
+            bounds = rows[:, first + n : first + 2 * n].sum(0) if s.kind == partials.BOUNDED else None
+            s.made, undecided = partials.joined(rows[:, first : first + n], bounds, s.dtype)
+            open_.append((id(s), np.flatnonzero(undecided)))
+        first += s.kind * n
+    return open_
 
-    def cut(i: int, r: int) -> bytes:
-        return _bytes(made[i].narrow(axes[i], *part_of(leaves[i].shape[axes[i]], size, r)))
 
-    mine = [i for i, o in enumerate(owner) if o == rank]
-    received = _exchanged(group, [b"".join(cut(i, r) for i in mine) for r in range(size)])
+def _exchange_operands(group: Any, sums: Sequence[_Sum], errors: _Errors) -> None:
+    """Give each sum's owner the operands of all ranks; make those that this rank owns."""
+    size, rank = group.size(), group.rank()
+    if not sums:
+        return
+    of_rank: dict[int, list[Use]] = {i: list(s.uses) for i, s in enumerate(sums) if s.owner == rank}
+    data = [b""] * size
+    with errors:
+        data = [
+            pickle.dumps([(i, s.uses) for i, s in enumerate(sums) if s.owner == r != rank], protocol=5) for r in range(size)
+        ]
+    received = _exchanged(group, data)
+    del data
+    if errors.text:
+        return
+    with errors:
+        for part in filter(None, received):  # another rank's error leaves nothing
+            for i, found in pickle.loads(part):
+                of_rank[i].extend(found)
+        for i, uses in of_rank.items():
+            s = sums[i]
+            s.made = settle(uses, s.shape, s.dtype)
+
+
+def _decide(group: Any, sums: Sequence[_Sum], open_: dict[int, Array]) -> None:
+    """Make the elements that are not decided from the operands of all ranks."""
+    size, rank = group.size(), group.rank()
+    counts = torch.tensor([len(open_.get(i, ())) for i in range(len(sums))], dtype=torch.int64)
+    of_all = _gathered(group, counts)
+    most = int(of_all.sum(1).max())
+    if not most:
+        return
+    mine = torch.zeros(most, dtype=torch.int64)
+    own = [sums[i].share(np.arange(sums[i].size), size, rank)[v] for i, v in sorted(open_.items())]
+    listed = np.concatenate(own) if own else np.empty(0, np.int64)
+    mine[: len(listed)] = torch.from_numpy(listed)
+    places = _gathered(group, mine).numpy()
+    errors = _Errors()
+    asked: list[dict[int, Array]] = []
+    for r in range(size):
+        ends = np.cumsum(of_all[r].numpy())
+        asked.append({i: places[r, e - n : e] for i, (n, e) in enumerate(zip(of_all[r].tolist(), ends, strict=True)) if n})
+    data = [b""] * size
+    with errors:
+        for r in range(size):
+            wanted = {
+                i: partials.some_of(sums[i].uses, e) if sums[i].few else list(sums[i].uses) for i, e in asked[r].items()
+            }
+            data[r] = pickle.dumps(wanted, protocol=5)
+    received = _exchanged(group, data)
+    if not errors.text:
+        with errors:
+            found: dict[int, list[Use]] = {}
+            for part in filter(None, received):
+                for i, uses in pickle.loads(part).items():
+                    found.setdefault(i, []).extend(uses)
+            for i, elements in asked[rank].items():
+                s = sums[i]
+                exact = partials.settled_at(found[i], elements, s.shape, s.dtype, s.few)
+                torch_made = as_tensor(s.made)
+                torch_made[torch.from_numpy(open_[i])] = exact
+    agree(group, (10,), errors.text)
+
+
+def _bytes(made: Any) -> Array:
+    t = as_tensor(made) if isinstance(made, np.ndarray) else made
+    view: Array = t.contiguous().view(-1).view(torch.uint8).numpy()
+    return view
+
+
+def _shared(group: Any, sums: Sequence[_Sum], rank: int) -> list[torch.Tensor]:
+    """What all ranks have made, on each of them."""
+    size = group.size()
+
+    def held(s: _Sum, r: int) -> int:
+        return int(s.dtype.itemsize) * (s.length(size, r) if s.owner < 0 else s.size * (s.owner == r))
+
+    mine = np.zeros(max(sum(held(s, r) for s in sums) for r in range(size)), np.uint8)
+    first = 0
+    for s in sums:
+        n = held(s, rank)
+        if n:
+            mine[first : first + n] = _bytes(s.made)
+        first += n
+        s.made = None
+    rows = _gathered(group, torch.from_numpy(mine))
     at = [0] * size
     results = []
-    for leaf, o, axis in zip(leaves, owner, axes, strict=True):
-        shape = list(leaf.shape)  # a leaf may have no memory now
-        shape[axis] = part_of(shape[axis], size, rank)[1]
-        result = torch.empty(shape, dtype=leaf.dtype)
-        end = at[o] + result.numel() * leaf.itemsize
-        if result.numel():
-            result.view(-1).view(torch.uint8).copy_(torch.frombuffer(bytearray(received[o][at[o] : end]), dtype=torch.uint8))
-        at[o] = end
+    for s in sums:
+        pieces = []
+        for r in range(size):
+            n = held(s, r)
+            if n:
+                pieces.append(rows[r, at[r] : at[r] + n])
+            at[r] += n
+        whole = torch.cat(pieces) if pieces else torch.empty(0, dtype=torch.uint8)
+        results.append(whole.view(s.dtype).view(s.shape))
+    return results
+
+
+def _divided(group: Any, sums: Sequence[_Sum]) -> list[torch.Tensor]:
+    """This rank's parts of what owners have made, beside those that it has made itself."""
+    size, rank = group.size(), group.rank()
+    owned = [s for s in sums if s.owner >= 0]
+    received = [b""] * size
+    if owned:
+        mine = [(s, _bytes(s.made).view(f"V{s.dtype.itemsize}")) for s in owned if s.owner == rank]
+        received = _exchanged(group, [b"".join(s.share(v, size, r).tobytes() for s, v in mine) for r in range(size)])
+    at = [0] * size
+    results = []
+    for s in sums:
+        assert s.axis is not None
+        shape = list(s.shape)
+        shape[s.axis] = part_of(shape[s.axis], size, rank)[1]
+        if s.owner < 0:
+            results.append(as_tensor(s.made).view(shape))
+            continue
+        n = s.length(size, rank) * s.dtype.itemsize
+        result = torch.empty(shape, dtype=s.dtype)
+        if n:
+            data = bytearray(received[s.owner][at[s.owner] : at[s.owner] + n])
+            result.view(-1).view(torch.uint8).copy_(torch.frombuffer(data, dtype=torch.uint8))
+        at[s.owner] += n
         results.append(result)
     return results

@@ -36,6 +36,19 @@ class Operand:
             )
         return as_array(self._tensor)
 
+    @property
+    def nbytes(self) -> int:
+        return int(self._tensor.numel() * self._tensor.itemsize)
+
+    @property
+    def itemsize(self) -> int:
+        return int(self._tensor.itemsize)
+
+    @property
+    def floats(self) -> bool:
+        """Whether it has no integers, as an index has."""
+        return bool(self._tensor.dtype.is_floating_point)
+
     def __reduce__(self) -> Any:
         return Received, (np.ascontiguousarray(self.array()),)
 
@@ -50,6 +63,18 @@ class Received(Operand):
 
     def array(self) -> Array:
         return self._array
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        return self._array.itemsize
+
+    @property
+    def floats(self) -> bool:
+        return self._array.dtype.kind not in "biu"
 
 
 class Record:
