@@ -117,7 +117,7 @@ def test_a_rank_that_ends_is_an_error_on_the_others(case, tmp_path):
     for rank in (0, 1):
         seconds, text = json.loads((tmp_path / f"{case}-{rank}.json").read_text())
         assert text
-        assert seconds < 120  # on a busy machine; gloo sees it at once
+        assert seconds < 30  # from the end of the last rank on; gloo sees it at once
 
 
 def test_stock_gradients_depend_on_the_number_of_ranks(found):

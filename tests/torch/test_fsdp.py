@@ -50,7 +50,7 @@ def test_a_rank_that_ends_leaves_the_last_checkpoint(tmp_path):
     for rank in (0, 1):
         seconds, text = json.loads((tmp_path / f"with shards-{rank}.json").read_text())
         assert text
-        assert seconds < 120  # on a busy machine; gloo sees it at once
+        assert seconds < 30  # from the end of the last rank on; gloo sees it at once
     with repmath.torch.reproducible(gradients="exact"):
         training = Training("cnn")
         training.load(tmp_path / "checkpoint")
