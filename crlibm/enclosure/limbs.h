@@ -19,8 +19,11 @@ enum { RM_BIG_THREADS = 32 }; /* of a block that has such arrays */
 typedef struct {
   char *top, *end;
 } rm_big_stack;
+#ifndef RM_CFG_BIG_SHARED
+#define RM_CFG_BIG_SHARED __shared__
+#endif
 RM_MEMBER rm_big_stack *rm_big_of_thread(void) { /* one for all files of a program, as the members below are */
-  __shared__ rm_big_stack stack[RM_BIG_THREADS];
+  RM_CFG_BIG_SHARED rm_big_stack stack[RM_BIG_THREADS];
   return stack + threadIdx.x;
 }
 
@@ -48,6 +51,7 @@ template <class T, int count> struct rm_big {
   rm_big(const rm_big &) = delete;
   rm_big &operator=(const rm_big &) = delete;
   RM_MEMBER operator T *() const { return data; }
+  RM_MEMBER T *operator->() const { return data; }
 };
 
 #endif

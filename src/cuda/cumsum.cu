@@ -6,7 +6,7 @@
  * digit: first over the chunks of a group, then over the groups. The same launches do all rows; where rows are many each is
  * one chunk, which needs no prefix. Workspace: an accumulator of 1,080 bytes for each chunk and each group, where a row has
  * more than one chunk, of at least RM_CHUNK terms: at most 18 MB for one row, and 54 MB for many (16,384 rows of two chunks
- * and a group). */
+ * and a group). And one for each thread that adds running sums, 36 MB at most. */
 #include "launch.h"
 
 #include "engine.h"
@@ -85,23 +85,25 @@ __global__ void group_kernel(chunks c) {
 }
 __global__ void groups_kernel(chunks c) { sums_before(c.group + blockIdx.x * c.groups, c.groups, RM_GROUP, nullptr); }
 
-template <int fmt> __global__ void running_kernel(chunks c, char *out, ptrdiff_t row_out, ptrdiff_t stride) {
-  const int64_t place = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, row = place / c.count,
-                k = place % c.count;
-  const int64_t begin = k * c.length;
-  if (row >= c.rows) return;
-  const rm_sum_problem p = c.of_row(row);
-  rm_prefix_exact t;
-  if (c.count == 1) {
-    rm_superacc_clear(&t.acc);
-  } else {
-    const rm_superaccumulator *chunk = c.chunk + place, *group = c.group + row * c.groups + k / RM_GROUP;
-    for (int d = 0; d < RM_ACC_DIGITS; d++) t.acc.digit[d] = chunk->digit[d] + group->digit[d];
-    t.acc.classes = chunk->classes | group->classes;
-    t.acc.pending = chunk->pending + group->pending;
+/* running: an accumulator for each thread, which is too large for its stack. */
+template <int fmt>
+__global__ void running_kernel(chunks c, rm_prefix_exact *running, char *out, ptrdiff_t row_out, ptrdiff_t stride) {
+  const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  rm_prefix_exact *const t = running + thread;
+  for (int64_t place = thread; place < c.rows * c.count; place += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const int64_t row = place / c.count, k = place % c.count, begin = k * c.length;
+    const rm_sum_problem p = c.of_row(row);
+    if (c.count == 1) {
+      rm_superacc_clear(&t->acc);
+    } else {
+      const rm_superaccumulator *chunk = c.chunk + place, *group = c.group + row * c.groups + k / RM_GROUP;
+      for (int d = 0; d < RM_ACC_DIGITS; d++) t->acc.digit[d] = chunk->digit[d] + group->digit[d];
+      t->acc.classes = chunk->classes | group->classes;
+      t->acc.pending = chunk->pending + group->pending;
+    }
+    t->fed = begin, t->accumulator = 0, t->flags = 0;
+    rm_prefix_sums(&p, begin, c.end(k), fmt, out + row * row_out + begin * stride, stride, t);
   }
-  t.fed = begin, t.accumulator = 0, t.flags = 0;
-  rm_prefix_sums(&p, begin, c.end(k), fmt, out + row * row_out + begin * stride, stride, &t);
 }
 
 template <int fmt> rm_status cumsum(chunks c, char *out, ptrdiff_t row_out, ptrdiff_t stride, cudaStream_t stream) {
@@ -111,16 +113,19 @@ template <int fmt> rm_status cumsum(chunks c, char *out, ptrdiff_t row_out, ptrd
   if (c.length < RM_CHUNK) c.length = RM_CHUNK;
   c.count = (n + c.length - 1) / c.length, c.groups = (c.count + RM_GROUP - 1) / RM_GROUP;
   const int64_t needed = c.count == 1 ? 0 : c.rows * (c.count + c.groups);
-  const workspace work(static_cast<size_t>(needed ? needed : 1) * sizeof(rm_superaccumulator), stream);
-  if (!work.data) return RM_ERR_DEVICE;
-  c.chunk = static_cast<rm_superaccumulator *>(work.data), c.group = c.chunk + c.rows * c.count;
   const int64_t blocks = (c.rows * c.count + RM_CHUNK_BLOCK - 1) / RM_CHUNK_BLOCK;
+  const int64_t running = blocks < RM_CHUNKS / RM_CHUNK_BLOCK ? blocks : RM_CHUNKS / RM_CHUNK_BLOCK;
+  const workspace work(static_cast<size_t>(needed ? needed : 1) * sizeof(rm_superaccumulator), stream),
+      threads(static_cast<size_t>(running) * RM_CHUNK_BLOCK * sizeof(rm_prefix_exact), stream);
+  if (!work.data || !threads.data) return RM_ERR_DEVICE;
+  c.chunk = static_cast<rm_superaccumulator *>(work.data), c.group = c.chunk + c.rows * c.count;
   if (needed) {
     RM_LAUNCH(chunk_kernel, blocks, RM_CHUNK_BLOCK, stream, c);
     RM_LAUNCH(group_kernel, c.rows * c.groups, RM_DIGIT_BLOCK, stream, c);
     RM_LAUNCH(groups_kernel, c.rows, RM_DIGIT_BLOCK, stream, c);
   }
-  RM_LAUNCH((running_kernel<fmt>), blocks, RM_CHUNK_BLOCK, stream, c, out, row_out, stride);
+  RM_LAUNCH((running_kernel<fmt>), running, RM_CHUNK_BLOCK, stream, c, static_cast<rm_prefix_exact *>(threads.data), out,
+            row_out, stride);
   return launched();
 }
 

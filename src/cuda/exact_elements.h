@@ -8,7 +8,11 @@
 
 namespace {
 
-enum { RM_EXACT_THREADS = RM_PARTS_BLOCK, RM_EXACT_BLOCKS = 256 };
+enum {
+  RM_EXACT_THREADS = RM_PARTS_BLOCK,
+  RM_EXACT_BLOCKS = 256,
+  RM_EXACT_STACK = 2048 /* bytes of a block's first thread for digits of alpha S + beta d */
+};
 
 /* NULL for padding. */
 __device__ inline const char *element_at(const rm_operand *o, int64_t row, int64_t k) {
@@ -33,11 +37,12 @@ __device__ inline void feed_exact(rm_superaccumulator *acc, const rm_matmul_prob
 
 __global__ void __launch_bounds__(RM_EXACT_THREADS)
     exact_kernel(const __grid_constant__ device_problem d, const uint32_t *undecided, int64_t words,
-                 rm_superaccumulator *parts) {
+                 rm_superaccumulator *parts, char *stacks) {
   __shared__ uint32_t found[RM_EXACT_THREADS];
   const int t = static_cast<int>(threadIdx.x);
   const int64_t product = d.p.m * d.p.n, step = static_cast<int64_t>(gridDim.x) * RM_EXACT_THREADS;
   rm_superaccumulator *const mine = parts + static_cast<int64_t>(blockIdx.x) * RM_EXACT_THREADS;
+  if (t == 0) rm_big_begin(stacks + static_cast<int64_t>(blockIdx.x) * RM_EXACT_STACK, RM_EXACT_STACK);
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * RM_EXACT_THREADS; first < words; first += step) {
     found[t] = first + t < words ? undecided[first + t] : 0;
     __syncthreads();
@@ -66,9 +71,12 @@ __global__ void __launch_bounds__(RM_EXACT_THREADS)
 inline rm_status run_exact(const device_problem &d, const uint32_t *undecided, int64_t words, cudaStream_t s) {
   const int64_t groups = (words + RM_EXACT_THREADS - 1) / RM_EXACT_THREADS;
   const int64_t blocks = groups < RM_EXACT_BLOCKS ? groups : RM_EXACT_BLOCKS;
-  workspace parts(static_cast<size_t>(blocks) * RM_EXACT_THREADS * sizeof(rm_superaccumulator), s);
-  if (!parts.data) return RM_ERR_DEVICE;
-  RM_LAUNCH(exact_kernel, blocks, RM_EXACT_THREADS, s, d, undecided, words, static_cast<rm_superaccumulator *>(parts.data));
+  const size_t stacks = static_cast<size_t>(blocks) * RM_EXACT_STACK;
+  const workspace work(stacks + static_cast<size_t>(blocks) * RM_EXACT_THREADS * sizeof(rm_superaccumulator), s);
+  char *const at = static_cast<char *>(work.data);
+  if (!at) return RM_ERR_DEVICE;
+  RM_LAUNCH(exact_kernel, blocks, RM_EXACT_THREADS, s, d, undecided, words,
+            reinterpret_cast<rm_superaccumulator *>(at + stacks), at);
   return RM_OK;
 }
 

@@ -206,7 +206,7 @@ template <int fmt> __device__ void retry_round(retry_memory &m, const device_pro
 
 /* each: words that a block looks through at a time, at most RM_RETRY_WORDS. */
 template <int fmt>
-__global__ void __launch_bounds__(RM_RETRY_THREADS)
+__global__ void __launch_bounds__(RM_RETRY_THREADS, 2)
     retry_kernel(const __grid_constant__ device_problem d, uint32_t *undecided, int64_t words, int64_t each) {
   __shared__ retry_memory m;
   const int t = static_cast<int>(threadIdx.x);

@@ -8,7 +8,7 @@
  * Cost: each term is read once, for var and std twice, and again where its row is undecided. Nothing waits for the host.
  * Workspace: 8 bytes a row, for var and std 40. Where rows are split, 32 bytes a part: at most 4,094 parts (2,047 rows in two
  * parts each), in sums of columns 32 times as many, 4.2 MB. For the exact sums of fewer than 256 rows 280 kB, for var and std
- * twice that. */
+ * 1.6 MB. */
 extern "C" {
 #include "../common/overlap.h" /* declares functions of C: it must come before headers that include it */
 }
@@ -30,7 +30,9 @@ enum {
   EXACT_COPIES = 32,      /* accumulators of a block: each thread of a warp adds to its own */
   EXACT_BLOCKS = 1056,    /* at most: several on each multiprocessor */
   EXACT_ROWS = 256,       /* with fewer rows several blocks sum one */
-  TOTAL_BLOCK = 32
+  TOTAL_BLOCK = 32,
+  TOTAL_BLOCKS = EXACT_ROWS / TOTAL_BLOCK, /* at most */
+  VARIANCE_STACK = 4096   /* bytes for the digits of a variance */
 };
 const int64_t EXACT_TERMS = INT64_C(1) << 29; /* of a block: digits stay below 2^63 */
 
@@ -153,7 +155,9 @@ struct exact_plan {
   int64_t splits, span;
   int totals; /* of a row: of x and, for var and std, of x^2 */
   rm_superaccumulator *total;
-  explicit exact_plan(const row_function &f, const sum_plan &plan) : totals(f.of_variance ? 2 : 1), total(nullptr) {
+  char *stacks; /* of the threads that round variances of several blocks' sums */
+  explicit exact_plan(const row_function &f, const sum_plan &plan)
+      : totals(f.of_variance ? 2 : 1), total(nullptr), stacks(nullptr) {
     const int64_t needed = (f.s.n + EXACT_TERMS - 1) / EXACT_TERMS;
     splits = f.s.rows < EXACT_ROWS ? plan.splits : 1;
     if (splits < needed) splits = needed;
@@ -163,6 +167,7 @@ struct exact_plan {
   size_t bytes(int64_t rows) const {
     return splits > 1 ? static_cast<size_t>(rows) * static_cast<size_t>(totals) * sizeof(rm_superaccumulator) : 0;
   }
+  size_t stack_bytes() const { return splits > 1 && totals > 1 ? TOTAL_BLOCKS * TOTAL_BLOCK * VARIANCE_STACK : 0; }
 };
 
 /* total[0]: the sum, or S, which is overwritten; total[1]: for var and std the sum of squares. A sum is rounded in place,
@@ -219,7 +224,10 @@ __global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT)
     }
     __syncthreads();
     if (plan.splits == 1) {
-      if (t == 0) exactly<of_variance>(f, row, total);
+      if (t == 0) { /* the accumulators are free */
+        if (of_variance) rm_big_begin(reinterpret_cast<char *>(digit), sizeof digit);
+        exactly<of_variance>(f, row, total);
+      }
       continue;
     }
     if (t < totals) rm_superacc_propagate(total + t); /* so that the sums of all blocks fit */
@@ -237,8 +245,9 @@ __global__ void __launch_bounds__(SUM_THREADS, SUM_RESIDENT)
 template <bool of_variance>
 __global__ void __launch_bounds__(TOTAL_BLOCK) exact_totals_kernel(row_function f, exact_plan plan) {
   const int64_t count = static_cast<int64_t>(*f.undecided.count);
-  for (int64_t k = static_cast<int64_t>(blockIdx.x) * TOTAL_BLOCK + threadIdx.x; k < count;
-       k += static_cast<int64_t>(gridDim.x) * TOTAL_BLOCK)
+  const int64_t thread = static_cast<int64_t>(blockIdx.x) * TOTAL_BLOCK + threadIdx.x;
+  if (of_variance) rm_big_begin(plan.stacks + thread * VARIANCE_STACK, VARIANCE_STACK);
+  for (int64_t k = thread; k < count; k += static_cast<int64_t>(gridDim.x) * TOTAL_BLOCK)
     exactly<of_variance>(f, f.undecided.row[k], plan.total + k * (1 + of_variance));
 }
 
@@ -247,8 +256,8 @@ void exact_rows(const row_function &f, const exact_plan &plan, bool by_words, cu
   RM_LAUNCH((exact_rows_kernel<of_variance>), no_more_than(f.s.rows * plan.splits, EXACT_BLOCKS), SUM_THREADS, stream, f,
             plan, by_words);
   if (plan.splits > 1)
-    RM_LAUNCH((exact_totals_kernel<of_variance>), no_more_than((f.s.rows + TOTAL_BLOCK - 1) / TOTAL_BLOCK, 8), TOTAL_BLOCK,
-              stream, f, plan);
+    RM_LAUNCH((exact_totals_kernel<of_variance>), no_more_than((f.s.rows + TOTAL_BLOCK - 1) / TOTAL_BLOCK, TOTAL_BLOCKS),
+              TOTAL_BLOCK, stream, f, plan);
 }
 
 template <int tier> void approximately(const row_function &f, const sum_plan &plan, rm_partial *parts, cudaStream_t stream) {
@@ -292,7 +301,8 @@ rm_status run(row_function f, rm_cuda_stream on) {
   const size_t rows = static_cast<size_t>(f.s.rows), totals = last.bytes(f.s.rows);
   const size_t parts = plan.splits > 1 ? rows * static_cast<size_t>(plan.splits) * sizeof(rm_partial) : 0;
   const size_t moments = f.of_variance ? rows * sizeof(row_moment) : 0, cleared = 16 + totals;
-  const workspace work(cleared + moments + parts + rows * sizeof(int64_t), stream);
+  const size_t stacks = last.stack_bytes();
+  const workspace work(cleared + moments + parts + rows * sizeof(int64_t) + stacks, stream);
   if (!work.data || cudaMemsetAsync(work.data, 0, cleared, stream) != cudaSuccess) return RM_ERR_DEVICE;
   char *at = static_cast<char *>(work.data);
   f.undecided.count = reinterpret_cast<counter *>(at);
@@ -300,6 +310,7 @@ rm_status run(row_function f, rm_cuda_stream on) {
   f.moments = reinterpret_cast<row_moment *>(at), at += moments;
   rm_partial *const part = reinterpret_cast<rm_partial *>(at);
   f.undecided.row = reinterpret_cast<int64_t *>(at + parts);
+  last.stacks = reinterpret_cast<char *>(f.undecided.row + rows);
   if (f.s.fmt == RM_F64 || f.format == RM_F64) /* no plain sum decides a result in binary64 */
     approximately<1>(f, plan, part, stream);
   else approximately<0>(f, plan, part, stream);

@@ -1,12 +1,11 @@
-/* index_add, segment_sum: contributions are sorted by their row with atomic counters, and one thread sums each element of out
- * with the CPU's tiers (reduce/segment.h), or, where a row has many contributions and few columns, a block with accumulators.
- *
- * The counters put rows and contributions in no fixed order; every result is RN of an exact sum, so no bit depends on it.
- *
- * Cost: two passes over the index, one over the rows, and each contribution is read once, or again where the fast phase
- * leaves its element undecided. Workspace: 8 (rows + n) + 24 min(rows, n) bytes, and 9 MB of accumulators if a row may have
- * many contributions. */
+/* index_add, segment_sum: contributions are sorted by their row with atomic counters, and one thread sums each element of
+ * out with the CPU's tiers (reduce/segment.h), or, where a row has many contributions and few columns, a block with
+ * accumulators.  The counters put rows and contributions in no fixed order; every result is RN of an exact sum, so no bit
+ * depends on it.  Cost: two passes over the index, one over the rows, and each contribution is read once, or again where
+ * the fast phase leaves its element undecided. Workspace: 8 (rows + n) + 24 min(rows, n) bytes, a bit for each element
+ * that has contributions, and 9 MB of accumulators at most. */
 #include "accumulate.h"
+#include "undecided.h"
 
 #include "../reduce/segment.h"
 
@@ -42,6 +41,9 @@ struct scatter {
   scatter_row *rows; /* with few of them from the front, with many from the back */
   __device__ int64_t index(int64_t i) const { return element<int64_t>::load(p.index + i * p.stride_index, index_aligned); }
   __device__ char *out(int64_t r, int64_t j) const { return p.out.base + r * p.out.row + j * p.out.col; }
+  __device__ rm_segment segment(int64_t i) const {
+    return rm_segment{rows[i].row, rows[i].n, terms + rows[i].first, terms + p.n};
+  }
 };
 
 __device__ int64_t this_thread() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
@@ -80,14 +82,25 @@ __global__ void place_kernel(scatter s) {
   for (int64_t i = this_thread(); i < s.p.n; i += all_threads()) s.terms[atomicAdd(s.count + s.index(i), counter(1))] = i;
 }
 
-template <int fmt> __global__ void few_kernel(scatter s) {
+template <int fmt> __global__ void few_kernel(scatter s, rm_undecided_set undecided) {
   if (s.state->outside) return;
   rm_tiers tiers = {0, 0, 0}; /* a device does not count tiers */
   for (int64_t e = this_thread(); e < static_cast<int64_t>(s.state->few) * s.p.cols; e += all_threads()) {
-    const scatter_row r = s.rows[e / s.p.cols];
-    const rm_segment segment = {r.row, r.n, s.terms + r.first, s.terms + s.p.n};
-    rm_segment_columns(&s.p, &segment, e % s.p.cols, 1, fmt, 1, 0, &tiers); /* 0: at any address */
+    const rm_segment segment = s.segment(e / s.p.cols);
+    const uint32_t found = rm_segment_columns(&s.p, &segment, e % s.p.cols, 1, fmt, 1, 0, &tiers); /* 0: at any address */
+    if (found & RM_SEGMENT_UNDECIDED) undecided.add(e);
   }
+}
+
+/* What these sums leave undecided. A thread's accumulator lies in `parts`, since its stack has no room for one. */
+__global__ void exact_few_kernel(scatter s, rm_undecided_set undecided, rm_superaccumulator *parts) {
+  if (s.state->outside) return;
+  each_undecided(undecided, [&](int64_t e) {
+    const rm_segment segment = s.segment(e / s.p.cols);
+    uint32_t flags = 0; /* a device has nowhere to raise them */
+    const uint64_t bits = rm_scatter_exactly_in(parts + this_thread(), &s.p, &segment, e % s.p.cols, &flags);
+    rm_write_bits(s.out(segment.row, e % s.p.cols), bits, s.p.format);
+  });
 }
 
 __global__ void many_kernel(scatter s, rm_superaccumulator *parts) {
@@ -122,8 +135,14 @@ rm_status run(scatter &s, cudaStream_t stream) {
   const workspace work(
       cleared + static_cast<size_t>(p.n) * sizeof(int64_t) + static_cast<size_t>(s.max_rows) * sizeof(scatter_row), stream);
   const int64_t blocks = p.n < s.many ? 0 : min_of(RM_PARTS_MAX, p.n / s.many * p.cols);
-  const workspace parts(static_cast<size_t>(blocks ? blocks : 1) * RM_PARTS_BLOCK * sizeof(rm_superaccumulator), stream);
+  const int64_t few = s.max_rows * p.cols, few_blocks = min_of(RM_PARTS_MAX, (few + RM_PARTS_BLOCK - 1) / RM_PARTS_BLOCK);
+  const int64_t most = blocks > few_blocks ? blocks : few_blocks > 0 ? few_blocks : 1;
+  const workspace parts(static_cast<size_t>(most) * RM_PARTS_BLOCK * sizeof(rm_superaccumulator), stream),
+      bits(rm_undecided_set::bytes(few), stream);
+  rm_undecided_set undecided;
   if (!work.data || !parts.data || cudaMemsetAsync(work.data, 0, cleared, stream) != cudaSuccess) return RM_ERR_DEVICE;
+  const rm_status status = undecided_begin(&undecided, bits, few, false);
+  if (status) return status;
   s.state = static_cast<scatter_state *>(work.data);
   s.count = reinterpret_cast<counter *>(s.state + 1);
   s.terms = reinterpret_cast<int64_t *>(s.count + p.rows);
@@ -133,13 +152,15 @@ rm_status run(scatter &s, cudaStream_t stream) {
   if (p.n == 0) return launched();
   RM_LAUNCH(rows_kernel, blocks_for(p.rows), RM_BLOCK, stream, s);
   RM_LAUNCH(place_kernel, blocks_for(p.n), RM_BLOCK, stream, s);
-  const int64_t grid = blocks_for(s.max_rows * p.cols);
+  const int64_t grid = blocks_for(few);
   switch (p.format) {
-    case RM_F16: RM_LAUNCH((few_kernel<RM_F16>), grid, RM_BLOCK, stream, s); break;
-    case RM_BF16: RM_LAUNCH((few_kernel<RM_BF16>), grid, RM_BLOCK, stream, s); break;
-    case RM_F32: RM_LAUNCH((few_kernel<RM_F32>), grid, RM_BLOCK, stream, s); break;
-    default: RM_LAUNCH((few_kernel<RM_F64>), grid, RM_BLOCK, stream, s);
+    case RM_F16: RM_LAUNCH((few_kernel<RM_F16>), grid, RM_BLOCK, stream, s, undecided); break;
+    case RM_BF16: RM_LAUNCH((few_kernel<RM_BF16>), grid, RM_BLOCK, stream, s, undecided); break;
+    case RM_F32: RM_LAUNCH((few_kernel<RM_F32>), grid, RM_BLOCK, stream, s, undecided); break;
+    default: RM_LAUNCH((few_kernel<RM_F64>), grid, RM_BLOCK, stream, s, undecided);
   }
+  RM_LAUNCH(exact_few_kernel, few_blocks, RM_PARTS_BLOCK, stream, s, undecided,
+            static_cast<rm_superaccumulator *>(parts.data));
   if (blocks) RM_LAUNCH(many_kernel, blocks, RM_PARTS_BLOCK, stream, s, static_cast<rm_superaccumulator *>(parts.data));
   return launched();
 }

@@ -21,11 +21,15 @@ struct statistic {
 };
 
 /* squares NULL: a function of the sum. */
-__global__ void statistic_kernel(statistic s, rm_superaccumulator *sum, rm_superaccumulator *squares, int blocks) {
+enum { STATISTIC_STACK = 4096 }; /* bytes for the digits of a variance */
+
+__global__ void statistic_kernel(statistic s, rm_superaccumulator *sum, rm_superaccumulator *squares, int blocks,
+                                 char *stack) {
   merge_block(sum, blocks, RM_PARTS_BLOCK);
   if (squares) merge_block(squares, blocks, RM_PARTS_BLOCK);
   __syncthreads();
   if (threadIdx.x != 0) return;
+  if (squares) rm_big_begin(stack, STATISTIC_STACK);
   uint32_t flags = 0; /* a device has nowhere to raise them */
   const uint64_t bits = s.n == 0  ? (s.of_norm ? 0 : rm_nan_bits(s.format)) /* of nothing there is a norm, but no mean */
                         : squares ? rm_variance_of_sums(&s.function, s.n, sum, squares, s.format, &flags)
@@ -41,7 +45,7 @@ rm_status function_of_sum(int root, int format_x, int64_t n, const void *x, ptrd
   const char *at = static_cast<const char *>(x);
   partial_sums sum(terms{format_x, n, at, root ? at : nullptr, stride_x, stride_x}, static_cast<cudaStream_t>(stream));
   if (!sum.parts) return RM_ERR_DEVICE;
-  RM_LAUNCH(statistic_kernel, 1, RM_PARTS_MAX, sum.work.stream, s, sum.parts, nullptr, sum.blocks);
+  RM_LAUNCH(statistic_kernel, 1, RM_PARTS_MAX, sum.work.stream, s, sum.parts, nullptr, sum.blocks, nullptr);
   return launched();
 }
 
@@ -54,8 +58,9 @@ rm_status variance(int root, int format_x, int64_t n, const void *x, ptrdiff_t s
   const cudaStream_t on = static_cast<cudaStream_t>(stream);
   partial_sums sum(terms{format_x, n, at, nullptr, stride_x, 0}, on),
       squares(terms{format_x, n, at, at, stride_x, stride_x}, on);
-  if (!sum.parts || !squares.parts) return RM_ERR_DEVICE;
-  RM_LAUNCH(statistic_kernel, 1, RM_PARTS_MAX, on, s, sum.parts, squares.parts, sum.blocks);
+  const workspace stack(STATISTIC_STACK, on);
+  if (!sum.parts || !squares.parts || !stack.data) return RM_ERR_DEVICE;
+  RM_LAUNCH(statistic_kernel, 1, RM_PARTS_MAX, on, s, sum.parts, squares.parts, sum.blocks, static_cast<char *>(stack.data));
   return launched();
 }
 

@@ -164,6 +164,14 @@ __device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t 
   }
 }
 
+/* The same as a function of its own: beside the sums of b64_tiles, which take most registers, its addresses would lie in
+ * memory. */
+template <int fmt>
+RM_LONG void load_piece_apart(side &s, const rm_operand &o, int64_t first, int64_t vectors, int64_t k0, int64_t terms,
+                              bool is_aligned) {
+  load_piece<fmt>(s, o, first, vectors, k0, terms, is_aligned);
+}
+
 /* Element (i, j, h) of a thread, i < ROW_PARTS, j < COL_PARTS, h < 2: its row and column in the tile. As mma.m8n8k4 has them:
  * lane l has row l/4 and columns 2 (l % 4) + h of each square of 8 x 8; of the left factor it gives (row l/4, index l % 4),
  * of the right one (index l % 4, column l/4). */
@@ -232,8 +240,9 @@ __device__ void each_piece(side &a, side &b, const device_problem &d, const rm_m
     find_indices(a, p.a, k0, p.k, t - RM_T);
     find_indices(b, p.b, k0, p.k, t - 2 * RM_T);
     __syncthreads();
-    load_piece<fmt>(a, p.a, at.row, p.m, k0, p.k, d.a_aligned);
-    load_piece<fmt>(b, p.b, at.col, p.n, k0, p.k, d.b_aligned);
+    constexpr auto load = fmt == RM_F64 ? load_piece<fmt> : load_piece_apart<fmt>;
+    load(a, p.a, at.row, p.m, k0, p.k, d.a_aligned);
+    load(b, p.b, at.col, p.n, k0, p.k, d.b_aligned);
     __syncthreads();
     f(k0);
     __syncthreads();

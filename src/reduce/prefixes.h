@@ -12,8 +12,8 @@
 #include "../common/elements.h"
 #include "sum.h"
 
-/* Terms at a time. A device has them in the local memory of a thread, beside an accumulator. */
-enum { RM_PREFIX_BLOCK = RM_DEVICE ? 16 : 64 };
+/* Terms at a time. A device has them in the local memory of a thread. */
+enum { RM_PREFIX_BLOCK = RM_DEVICE ? 8 : 64 };
 
 typedef struct {
   double h, l, b;
@@ -129,9 +129,9 @@ RM_STATIC void rm_prefix_restart(rm_prefix *r, const rm_sum_problem *p, int64_t 
   if (t->acc.classes) return;
   const double h = rm_superacc_round_f64(&t->acc, &ignored);
   if (!rm_is_finite(h)) return;
-  rm_superaccumulator rest = t->acc;
-  rm_superacc_add(&rest, -h);
-  const double l = rm_superacc_round_f64(&rest, &ignored);
+  rm_superacc_add(&t->acc, -h);
+  const double l = rm_superacc_round_f64(&t->acc, &ignored);
+  rm_superacc_add(&t->acc, h); /* the total is what it was */
   *r = (rm_prefix){h, l, l == 0.0 ? 0.0 : 0x1p-53 * __builtin_fabs(l) + 0x1p-1074};
 }
 

@@ -140,7 +140,9 @@ RM_FN void rm_columns_compensated(const rm_columns *g, const int fmt, const int 
   }
 }
 
-/* Sums nv vectors of columns, from `col` on. */
+/* Sums nv vectors of columns, from `col` on. Returns RM_FLAG_* bits. A device has no room for an accumulator here: it returns
+ * RM_SEGMENT_UNDECIDED, and nothing is stored. */
+#define RM_SEGMENT_UNDECIDED UINT32_C(0x80000000)
 RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment *s, int64_t col, int count, const int fmt,
                                   const int nv, const int whole, rm_tiers *tiers) {
   const int size = rm_size_of(fmt), last = fmt == RM_F64 || p->again; /* no tier between this and the accumulator */
@@ -171,6 +173,7 @@ RM_FN uint32_t rm_segment_columns(const rm_scatter_problem *p, const rm_segment 
     }
     for (int l = 0; undecided >> l; l++)
       if (undecided >> l & 1) {
+        if (RM_DEVICE) return RM_SEGMENT_UNDECIDED;
         const uint64_t bits = rm_scatter_exactly(p, s, col + v * RM_LANES + l, &flags);
         __builtin_memcpy(result + l * size, &bits, (size_t)size); /* little endian */
         tiers->accumulator++;

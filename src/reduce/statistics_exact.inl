@@ -5,6 +5,8 @@
  * and a sticky bit, which is enough to round exactly (crlibm/fp/round.h). */
 #include "statistics.h"
 
+#include "../../crlibm/enclosure/limbs.h"
+
 /* floor(sqrt(m)), 2^121 <= m < 2^127. The root in binary64 is off by less than 2^-52 of it, 2^12; after Newton's step it is
  * off by less than two. */
 RM_STATIC uint64_t rm_root_of_top(rm_u128 m) {
@@ -87,12 +89,17 @@ typedef char rm_products_fit[2 * SUM_DIGITS >= RM_ACC_DIGITS + 2 ? 1 : -1];
 RM_STATIC rm_superacc_top rm_deviations_of(int64_t terms, const rm_superaccumulator *total,
                                            const rm_superaccumulator *total_squares) {
   const uint64_t n = (uint64_t)terms;
-  rm_superaccumulator squares, sum;
-  rm_superacc_magnitude(total, &sum);
-  rm_superacc_magnitude(total_squares, &squares);
-
-  uint64_t square[2 * SUM_DIGITS] = {0};
-  const int64_t *s = sum.digit + HALF;
+  rm_superacc_walk sum = rm_superacc_begin(total), squares = rm_superacc_begin(total_squares);
+  RM_BIG(uint64_t, square, 2 * SUM_DIGITS);
+  RM_BIG(int64_t, digit, DIGITS); /* first those of the sum */
+  int64_t *const s = digit;
+  for (int i = 0; i < SUM_DIGITS; i++) s[i] = 0;
+  while (sum.at < sum.end) {
+    const int i = sum.at;
+    const uint64_t d = rm_superacc_next(&sum);
+    if (i >= HALF) s[i - HALF] = (int64_t)d;
+  }
+  for (int i = 0; i < 2 * SUM_DIGITS; i++) square[i] = 0;
   for (int i = 0; i < SUM_DIGITS; i++) {
     uint64_t carry = 0;
     if (s[i] == 0) continue;
@@ -104,11 +111,11 @@ RM_STATIC rm_superacc_top rm_deviations_of(int64_t terms, const rm_superaccumula
     square[i + SUM_DIGITS] = carry;
   }
 
-  int64_t digit[DIGITS] = {0};
+  for (int i = 0; i < DIGITS; i++) digit[i] = 0;
   rm_u128 carry = 0; /* of n (sum of squares) */
   int64_t borrow = 0;
   for (int i = 0; i < 2 * SUM_DIGITS; i++) {
-    if (i < RM_ACC_DIGITS) carry += (rm_u128)(uint64_t)squares.digit[i] * n;
+    if (i == squares.at && i < squares.end) carry += (rm_u128)rm_superacc_next(&squares) * n;
     const int64_t t = (int64_t)((uint64_t)carry & 0xffffffffu) - (int64_t)square[i] - borrow;
     carry >>= 32;
     digit[LOW + i] = t & INT64_C(0xffffffff);

@@ -55,6 +55,22 @@ RM_HOST_EXTERN void rm_superacc_read(rm_superaccumulator *acc, const unsigned ch
 /* *t = |acc| with every digit but the last in [0, 2^32), the last one not negative; whether acc is negative. t may be acc. */
 RM_HOST_EXTERN int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_superaccumulator *t);
 
+/* The digits of |acc| as rm_superacc_magnitude leaves them, one after the other and without a copy: the threads of a
+ * device have no room for one. Those before `at` and from `end` on are 0. sign: -1 where acc is negative; 0 makes the
+ * digits those of acc. */
+#define RM_DIGIT_MASK UINT64_C(0xffffffff)
+typedef struct {
+  const rm_superaccumulator *acc;
+  int64_t carry, sign;
+  int at, end;
+} rm_superacc_walk;
+RM_HOST_EXTERN rm_superacc_walk rm_superacc_begin(const rm_superaccumulator *acc);
+RM_FN uint64_t rm_superacc_next(rm_superacc_walk *w) {
+  const int64_t t = (w->acc->digit[w->at] ^ w->sign) - w->sign + w->carry; /* (d ^ s) - s is d or -d */
+  w->carry = t >> RM_ACC_DIGIT_BITS;
+  return w->at++ < RM_ACC_DIGITS - 1 ? (uint64_t)t & RM_DIGIT_MASK : (uint64_t)t;
+}
+
 /* |total| = (m + rest) 2^e, 0 <= rest < 1, with 2^126 <= m < 2^127 (0 for a total of zero). classes do not count. */
 typedef struct {
   rm_u128 m;

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define RM_DIGIT_MASK UINT64_C(0xffffffff)
-
 RM_HOST_EXTERN void rm_superacc_clear(rm_superaccumulator *acc) { memset(acc, 0, sizeof *acc); }
 
 RM_HOST_EXTERN void rm_superacc_propagate(rm_superaccumulator *acc) {
@@ -91,32 +89,57 @@ RM_HOST_EXTERN int rm_superacc_magnitude(const rm_superaccumulator *acc, rm_supe
   return 1;
 }
 
-RM_HOST_EXTERN rm_superacc_top rm_digits_top(const int64_t *digit, int count) {
-  rm_superacc_top r = {0, 0, 0, 0};
-  int top = count - 1;
-  while (top >= 0 && digit[top] == 0) top--;
-  if (top < 0) return r;
-  /* The leading digit, 96 bits below it, and as many more as it lacks (it has at most 32, propagated and in range). */
-  for (int i = 0; i < 4; i++) r.m = r.m << RM_ACC_DIGIT_BITS | (top >= i ? (rm_u128)(uint64_t)digit[top - i] : 0);
-  const uint64_t next = top >= 4 ? (uint64_t)digit[top - 4] : 0;
-  const int lead = rm_clz128(r.m) - 1; /* -1 to 30 */
+/* m: the leading digit, which is not 0, and 96 bits below it; next: the digit below these; rest: whether a lower one is
+ * not 0. The leading one has at most 32 bits, propagated and in range. */
+RM_STATIC rm_superacc_top rm_top_of_digits(rm_u128 m, uint64_t next, int rest, int top) {
+  rm_superacc_top r = {m, 0, rest, 0};
+  const int lead = rm_clz128(m) - 1; /* -1 to 30: as many more bits are taken as the leading digit lacks */
   if (lead >= 0) {
-    r.inexact = (next << lead & RM_DIGIT_MASK) != 0;
-    r.m = r.m << lead | (lead ? next >> (RM_ACC_DIGIT_BITS - lead) : 0);
+    r.inexact |= (next << lead & RM_DIGIT_MASK) != 0;
+    r.m = m << lead | (lead ? next >> (RM_ACC_DIGIT_BITS - lead) : 0);
   } else {
-    r.inexact = next != 0 || (r.m & 1);
+    r.inexact |= next != 0 || (m & 1);
     r.m >>= 1;
   }
-  for (int i = 0; i < top - 4 && !r.inexact; i++) r.inexact = digit[i] != 0;
   r.e = RM_ACC_DIGIT_BITS * (top - 3) - lead;
   return r;
 }
 
+RM_HOST_EXTERN rm_superacc_top rm_digits_top(const int64_t *digit, int count) {
+  int top = count - 1, rest = 0;
+  rm_u128 m = 0;
+  while (top >= 0 && digit[top] == 0) top--;
+  if (top < 0) return (rm_superacc_top){0, 0, 0, 0};
+  for (int i = 0; i < 4; i++) m = m << RM_ACC_DIGIT_BITS | (top >= i ? (rm_u128)(uint64_t)digit[top - i] : 0);
+  for (int i = 0; i < top - 4 && !rest; i++) rest = digit[i] != 0;
+  return rm_top_of_digits(m, top >= 4 ? (uint64_t)digit[top - 4] : 0, rest, top);
+}
+
+RM_HOST_EXTERN rm_superacc_walk rm_superacc_begin(const rm_superaccumulator *acc) {
+  int from = 0, end = RM_ACC_DIGITS;
+  int64_t t = 0;
+  while (end > 0 && acc->digit[end - 1] == 0) end--;
+  while (from < end && acc->digit[from] == 0) from++;
+  for (int i = from; i < end; i++) t = acc->digit[i] + (t >> RM_ACC_DIGIT_BITS);
+  return (rm_superacc_walk){acc, 0, t < 0 ? -1 : 0, from, end < RM_ACC_DIGITS && from < end ? end + 1 : end};
+}
+
 RM_HOST_EXTERN rm_superacc_top rm_superacc_get_top(const rm_superaccumulator *acc) {
-  rm_superaccumulator t;
-  const int negative = rm_superacc_magnitude(acc, &t);
-  rm_superacc_top r = rm_digits_top(t.digit, RM_ACC_DIGITS);
-  r.negative = negative;
+  rm_superacc_walk w = rm_superacc_begin(acc);
+  rm_u128 window = 0, m = 0; /* the last four digits; those from the leading one on */
+  uint64_t before = 0, next = 0;
+  int below = 0, rest = 0, top = -1;
+  while (w.at < w.end) {
+    const int i = w.at;
+    const uint64_t d = rm_superacc_next(&w);
+    below |= before != 0;
+    before = (uint64_t)window & RM_DIGIT_MASK;
+    window = window >> RM_ACC_DIGIT_BITS | (rm_u128)d << (3 * RM_ACC_DIGIT_BITS);
+    if (d) m = window, next = before, rest = below, top = i;
+  }
+  if (top < 0) return (rm_superacc_top){0, 0, 0, 0};
+  rm_superacc_top r = rm_top_of_digits(m, next, rest, top);
+  r.negative = w.sign != 0;
   r.e -= RM_ACC_ONE;
   return r;
 }
@@ -140,15 +163,26 @@ RM_STATIC uint32_t rm_negated_classes(uint32_t c) {
  * sign. */
 RM_STATIC int rm_superacc_digits_in_range(int64_t last) { return -(INT64_C(1) << 31) <= last && last < INT64_C(1) << 31; }
 
+/* One digit of the sum, or difference, of two totals; *carry goes to the next. Nothing overflows: high parts of digits
+ * have 31 bits. */
+RM_FN int64_t rm_superacc_join(int64_t a, int64_t b, int subtract, int64_t *carry) {
+  const int64_t s = -(int64_t)(subtract != 0), mask = (int64_t)RM_DIGIT_MASK;
+  const int64_t low = (a & mask) + (((b & mask) ^ s) - s) + *carry;
+  *carry = (low >> RM_ACC_DIGIT_BITS) + (a >> RM_ACC_DIGIT_BITS) + (((b >> RM_ACC_DIGIT_BITS) ^ s) - s);
+  return low & mask;
+}
+
 RM_HOST_EXTERN int rm_superacc_merge(rm_superaccumulator *into, const rm_superaccumulator *from, int subtract) {
-  rm_superaccumulator sum = *into, other = *from; /* copies: from may be into, and into stays when the range does not do */
-  rm_superacc_propagate(&other);
-  rm_superacc_propagate(&sum);
-  for (int i = 0; i < RM_ACC_DIGITS; i++) sum.digit[i] += subtract ? -other.digit[i] : other.digit[i];
-  rm_superacc_propagate(&sum);
-  sum.classes |= subtract ? rm_negated_classes(other.classes) : other.classes;
-  if (!rm_superacc_digits_in_range(sum.digit[RM_ACC_DIGITS - 1])) return 0;
-  *into = sum;
+  const int last = RM_ACC_DIGITS - 1;
+  int64_t carry = 0;
+  for (int i = 0; i < last; i++) (void)rm_superacc_join(into->digit[i], from->digit[i], subtract, &carry);
+  const int64_t top = into->digit[last] + (subtract ? -from->digit[last] : from->digit[last]) + carry;
+  if (!rm_superacc_digits_in_range(top)) return 0;
+  carry = 0;
+  for (int i = 0; i < last; i++) into->digit[i] = rm_superacc_join(into->digit[i], from->digit[i], subtract, &carry);
+  into->digit[last] = top;
+  into->pending = 0;
+  into->classes |= subtract ? rm_negated_classes(from->classes) : from->classes;
   return 1;
 }
 
@@ -159,17 +193,18 @@ RM_HOST_EXTERN int rm_superacc_may_overflow(const rm_superaccumulator *acc, int6
   return last >= room || last <= -room;
 }
 RM_HOST_EXTERN int rm_superacc_in_range(const rm_superaccumulator *acc) {
-  rm_superaccumulator t = *acc;
-  rm_superacc_propagate(&t);
-  return rm_superacc_digits_in_range(t.digit[RM_ACC_DIGITS - 1]);
+  rm_superacc_walk w = {acc, 0, 0, 0, RM_ACC_DIGITS};
+  for (int i = 0; i < RM_ACC_DIGITS - 1; i++) (void)rm_superacc_next(&w);
+  return rm_superacc_digits_in_range((int64_t)rm_superacc_next(&w));
 }
 
 /* Little-endian digits of 32 bits, two's complement. */
 RM_HOST_EXTERN void rm_superacc_write(const rm_superaccumulator *acc, unsigned char *bytes) {
-  rm_superaccumulator t = *acc;
-  rm_superacc_propagate(&t);
-  for (int i = 0; i < RM_ACC_DIGITS; i++)
-    for (int k = 0; k < 4; k++) *bytes++ = (unsigned char)((uint64_t)t.digit[i] >> (8 * k));
+  rm_superacc_walk w = {acc, 0, 0, 0, RM_ACC_DIGITS};
+  for (int i = 0; i < RM_ACC_DIGITS; i++) {
+    const uint64_t d = rm_superacc_next(&w);
+    for (int k = 0; k < 4; k++) *bytes++ = (unsigned char)(d >> (8 * k));
+  }
 }
 
 RM_HOST_EXTERN void rm_superacc_read(rm_superaccumulator *acc, const unsigned char *bytes, uint32_t classes) {

@@ -14,9 +14,12 @@ RM_FN void rm_dd_ball_set_total(rm_dd_ball *r, const rm_superaccumulator *acc, i
 
 RM_FN void rm_ball_set_total(rm_ball *r, const rm_superaccumulator *acc, int n) {
   enum { LIMBS = (RM_ACC_DIGITS + 1) / 2 };
-  uint64_t limb[LIMBS] = {0};
-  rm_superaccumulator t;
-  const int negative = rm_superacc_magnitude(acc, &t);
-  for (int i = 0; i < RM_ACC_DIGITS; i++) limb[i / 2] |= (uint64_t)t.digit[i] << (i % 2 * RM_ACC_DIGIT_BITS);
-  rm_ball_store(r, negative, limb, LIMBS, -RM_ACC_ONE, 0.0, n);
+  RM_BIG(uint64_t, limb, LIMBS);
+  rm_superacc_walk w = rm_superacc_begin(acc);
+  for (int i = 0; i < LIMBS; i++) limb[i] = 0;
+  while (w.at < w.end) {
+    const int i = w.at;
+    limb[i / 2] |= rm_superacc_next(&w) << (i % 2 * RM_ACC_DIGIT_BITS);
+  }
+  rm_ball_store(r, w.sign != 0, limb, LIMBS, -RM_ACC_ONE, 0.0, n);
 }

@@ -20,7 +20,9 @@
 #endif
 #define RM_CFG_WORD_BLOCKS 2 /* so that a thread has several rounds */
 #define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
+#define RM_CFG_BIG_SHARED static /* of an inline function: it cannot be in the section of __shared__ below */
 #define RM_CFG_BIG_CHECK(ok) ((ok) ? (void)0 : abort())
+#define RM_CFG_WORD_CHECK(ok) ((ok) ? (void)0 : abort())
 
 #define __global__ static
 #define __device__

@@ -1,6 +1,7 @@
 /* The last tier of matrix products computes an element by the superaccumulator. It is also device code. */
 #include "exact.h"
 
+#include "../../../crlibm/enclosure/limbs.h"
 #include "../../common/elements.h"
 #include "../../reduce/exact.h"
 #include "../conv/im2col_view.h"
@@ -123,16 +124,18 @@ RM_STATIC void rm_digits_carry(int64_t *digit) {
 /* alpha S + beta d of finite numbers. */
 RM_STATIC uint64_t rm_exact_scale(const rm_superaccumulator *sum, double alpha, double beta, double d, int fmt,
                                   uint32_t *flags) {
-  rm_superaccumulator size;
-  int64_t digit[DIGITS] = {0};
+  RM_BIG(int64_t, digit, DIGITS);
   int e;
+  for (int i = 0; i < DIGITS; i++) digit[i] = 0;
   if (alpha != 0.0) {
-    const int negative = rm_superacc_magnitude(sum, &size) != (alpha < 0.0);
+    rm_superacc_walk size = rm_superacc_begin(sum);
+    const int negative = (size.sign != 0) != (alpha < 0.0);
     const uint64_t m = rm_decompose(alpha, &e);
     /* A normal significand of 53 bits may end below 2^-1074: with zeros. */
     const int low = e < -1074 ? -1074 - e : 0, shift = e + low + UNIT - RM_ACC_ONE;
-    for (int i = 0; i < RM_ACC_DIGITS; i++) {
-      const uint64_t x = (uint64_t)size.digit[i];
+    while (size.at < size.end) {
+      const int i = size.at;
+      const uint64_t x = rm_superacc_next(&size);
       if (!x) continue;
       rm_digits_add_at(digit, x * ((m >> low) & 0xffffffffu), shift + RM_ACC_DIGIT_BITS * i, negative);
       rm_digits_add_at(digit, x * (m >> low >> 32), shift + RM_ACC_DIGIT_BITS * (i + 1), negative);

@@ -63,14 +63,14 @@ RM_FORMULA double rm_kl_top(const rm_dd_loss *f) {
     }
     if (!rm_is_finite(m) || group == RM_KL_GROUPS) return m;
     uint32_t flags = 0;
-    rm_superaccumulator sum;
-    rm_superacc_clear(&sum);
+    RM_BIG(rm_superaccumulator, sum, 1);
+    rm_superacc_clear(sum);
     for (int64_t i = 0; i < f->n; i++)
       if (rm_dd_loss_read(f, RM_KL_T, i) == m && rm_kl_holds(f, i, 0)) {
-        rm_superacc_add(&sum, m);
-        rm_superacc_add(&sum, -rm_dd_loss_read(f, RM_KL_X, i));
+        rm_superacc_add(sum, m);
+        rm_superacc_add(sum, -rm_dd_loss_read(f, RM_KL_X, i));
       }
-    if (rm_superacc_round_f64(&sum, &flags) != 0.0) return m;
+    if (rm_superacc_round_f64(sum, &flags) != 0.0) return m;
     above = m;
   }
 }
@@ -109,17 +109,17 @@ RM_STATIC uint32_t rm_kl_add(const rm_dd_loss *f, int64_t i, rm_dd_ball *sum, rm
 
 /* Whether the logarithms of a sum cancel (above). */
 RM_STATIC int rm_kl_logarithms_cancel(const rm_dd_loss *f) {
-  rm_superaccumulator sum;
-  rm_superacc_clear(&sum);
+  RM_BIG(rm_superaccumulator, sum, 1);
+  rm_superacc_clear(sum);
   for (int64_t i = 0; i < f->n; i++) {
     int k;
     if (!rm_kl_holds(f, i, 0)) continue;
     const double t = rm_dd_loss_read(f, RM_KL_T, i);
     const uint64_t m = rm_decompose(t, &k);
     if ((m & (m - 1)) != 0) return 0;
-    if (t != 1.0) rm_superacc_add_product(&sum, t, (double)(k + 63 - rm_clz64(m)));
+    if (t != 1.0) rm_superacc_add_product(sum, t, (double)(k + 63 - rm_clz64(m)));
   }
-  return rm_superacc_get_top(&sum).m == 0;
+  return rm_superacc_get_top(sum).m == 0;
 }
 
 /* Whether something other than finite terms makes the sum; then to *bits. */
