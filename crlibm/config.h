@@ -127,3 +127,28 @@ RM_FN double rm_fma(double a, double b, double c) { return __builtin_fma(a, b, c
 #else
 #define RM_BOUND(x) (x)
 #endif
+
+/* v = *p and *p = v for words. RM_LOAD_WORD and RM_STORE_WORD take any address on the host; on a device it is a multiple of
+ * `bytes`: of what may lie anywhere, callers have copies. There the pointer has to be followed, since the compiler takes what
+ * is copied byte by byte. RM_READ_WORD and RM_WRITE_WORD, whose bits has 64, take any address on a device too, which would
+ * fault on a word that is not aligned. */
+#if RM_DEVICE
+#ifndef RM_CFG_WORD_CHECK /* the emulation's */
+#define RM_CFG_WORD_CHECK(ok) (void)0
+#endif
+#define RM_IS_WORD(p, bytes) ((uintptr_t)(p) % (bytes) == 0)
+#define RM_LOAD_WORD(v, p, bytes) (RM_CFG_WORD_CHECK(RM_IS_WORD(p, bytes)), (void)((v) = *(p)))
+#define RM_STORE_WORD(p, v, bytes) (RM_CFG_WORD_CHECK(RM_IS_WORD(p, bytes)), (void)(*(p) = (v)))
+#define RM_READ_WORD(v, p, bytes) \
+  (RM_IS_WORD(p, bytes) ? (void)((v) = *(const __typeof__(v) *)(const void *)(p)) : (void)__builtin_memcpy(&(v), p, bytes))
+#define RM_WRITE_WORD(p, bits, bytes)                                          \
+  (!RM_IS_WORD(p, bytes) ? (void)__builtin_memcpy(p, &(bits), bytes)           \
+   : (bytes) == 8        ? (void)(*(uint64_t *)(void *)(p) = (bits))           \
+   : (bytes) == 4        ? (void)(*(uint32_t *)(void *)(p) = (uint32_t)(bits)) \
+                         : (void)(*(uint16_t *)(void *)(p) = (uint16_t)(bits)))
+#else
+#define RM_LOAD_WORD(v, p, bytes) __builtin_memcpy(&v, p, bytes)
+#define RM_STORE_WORD(p, v, bytes) __builtin_memcpy(p, &v, bytes)
+#define RM_READ_WORD(v, p, bytes) __builtin_memcpy(&v, p, bytes)
+#define RM_WRITE_WORD(p, bits, bytes) __builtin_memcpy(p, &bits, bytes)
+#endif

@@ -9,38 +9,38 @@ typedef int vm64;
 
 RM_FN vf64 vf64_load(const double *p) {
   vf64 v;
-  __builtin_memcpy(&v, p, 8);
+  RM_LOAD_WORD(v, p, 8);
   return v;
 }
-RM_FN void vf64_store(double *p, vf64 v) { __builtin_memcpy(p, &v, 8); }
+RM_FN void vf64_store(double *p, vf64 v) { RM_STORE_WORD(p, v, 8); }
 RM_FN vf64 vf64_set1(double x) { return x; }
 RM_FN vf64 vf64_load_f32(const float *p) {
   float f;
-  __builtin_memcpy(&f, p, 4);
+  RM_LOAD_WORD(f, p, 4);
   return (double)f;
 }
 RM_FN vf64 vf64_load_f16(const uint16_t *p) {
   uint16_t h;
-  __builtin_memcpy(&h, p, 2);
+  RM_LOAD_WORD(h, p, 2);
   return (double)rm_f16_to_f32(h);
 }
 RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   uint16_t h;
-  __builtin_memcpy(&h, p, 2);
+  RM_LOAD_WORD(h, p, 2);
   return (double)rm_bf16_to_f32(h);
 }
 RM_FN void vf64_store_f32(float *p, vf64 v) {
   float f = (float)v;
-  __builtin_memcpy(p, &f, 4);
+  RM_STORE_WORD(p, f, 4);
 }
 RM_FN vf64 vf64_round_f32(vf64 v) { return (double)(float)v; }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   uint16_t h = rm_f32_to_f16((float)v);
-  __builtin_memcpy(p, &h, 2);
+  RM_STORE_WORD(p, h, 2);
 }
 RM_FN void vf64_store_bf16(uint16_t *p, vf64 v) {
   uint16_t h = rm_f32_to_bf16((float)v);
-  __builtin_memcpy(p, &h, 2);
+  RM_STORE_WORD(p, h, 2);
 }
 
 RM_FN vf64 vf64_add(vf64 a, vf64 b) { return a + b; }
@@ -75,10 +75,10 @@ RM_FN vf64 vf64_mul_err(vf64 a, vf64 b, vf64 p) { return rm_two_prod_error(a, b,
 
 RM_FN vi64 vi64_load(const int64_t *p) {
   vi64 v;
-  __builtin_memcpy(&v, p, 8);
+  RM_LOAD_WORD(v, p, 8);
   return v;
 }
-RM_FN void vi64_store(int64_t *p, vi64 v) { __builtin_memcpy(p, &v, 8); }
+RM_FN void vi64_store(int64_t *p, vi64 v) { RM_STORE_WORD(p, v, 8); }
 RM_FN vi64 vi64_set1(int64_t x) { return x; }
 RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return (vi64)((uint64_t)(uint32_t)a * (uint32_t)b); }
 RM_FN vi64 vi64_pair_numbers(void) { return 0; }

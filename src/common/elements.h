@@ -14,21 +14,21 @@ RM_FN uint64_t rm_read_bits(const char *p, const int fmt) {
   uint32_t s;
   uint16_t h;
   switch (fmt) {
-    case RM_F64: __builtin_memcpy(&d, p, 8); return d;
-    case RM_F32: __builtin_memcpy(&s, p, 4); return s;
-    default: __builtin_memcpy(&h, p, 2); return h;
+    case RM_F64: RM_READ_WORD(d, p, 8); return d;
+    case RM_F32: RM_READ_WORD(s, p, 4); return s;
+    default: RM_READ_WORD(h, p, 2); return h;
   }
 }
 RM_FN double rm_read_element(const char *p, const int fmt) {
   float f;
   double d;
   switch (fmt) {
-    case RM_F32: __builtin_memcpy(&f, p, 4); return (double)f;
-    case RM_F64: __builtin_memcpy(&d, p, 8); return d;
+    case RM_F32: RM_READ_WORD(f, p, 4); return (double)f;
+    case RM_F64: RM_READ_WORD(d, p, 8); return d;
     default: return rm_to_double(rm_read_bits(p, fmt), fmt);
   }
 }
-RM_FN void rm_write_bits(char *p, uint64_t bits, const int fmt) { __builtin_memcpy(p, &bits, (size_t)rm_size_of(fmt)); }
+RM_FN void rm_write_bits(char *p, uint64_t bits, const int fmt) { RM_WRITE_WORD(p, bits, (size_t)rm_size_of(fmt)); }
 
 /* RM_LANES neighbours in memory. */
 RM_FN vf64 rm_load_elements(const char *at, const int fmt) {

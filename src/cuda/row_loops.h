@@ -45,6 +45,11 @@ template <class Join, class T> __device__ T of_block(T mine) {
   return part[0];
 }
 
+/* Whether numbers of so many bytes at these addresses are words. */
+__device__ inline bool are_words(const char *x, ptrdiff_t stride, int size) {
+  return (reinterpret_cast<uintptr_t>(x) | static_cast<uintptr_t>(stride)) % static_cast<uintptr_t>(size) == 0;
+}
+
 struct join_add {
   static __device__ int64_t of(int64_t a, int64_t b) { return a + b; }
 };
@@ -118,8 +123,7 @@ template <bool listed, int op> __device__ int64_t store_format(const rm_row_stor
 }
 
 __device__ inline void block_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
-  const uintptr_t addresses = reinterpret_cast<uintptr_t>(x) | static_cast<uintptr_t>(stride);
-  const bool by_words = addresses % static_cast<uintptr_t>(rm_size_of(fmt)) == 0;
+  const bool by_words = are_words(x, stride, rm_size_of(fmt));
   int64_t end = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
   if (end == 0) end = RM_ROW_PAD;
   block_sync();
@@ -202,8 +206,7 @@ template <bool listed> __device__ int64_t block_store(rm_row_operation op, const
 /* Stores n adjacent results of a format to elements with a stride. */
 __device__ void block_spread(const char *results, char *to, ptrdiff_t stride, int64_t n, int format) {
   const int size = rm_size_of(format);
-  const bool by_words =
-      (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(stride)) % static_cast<uintptr_t>(size) == 0;
+  const bool by_words = are_words(to, stride, size);
   block_sync();
   for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) {
     if (format == RM_F64) element<double>::store(to + i * stride, element<double>::load(results + i * size, true), by_words);

@@ -43,12 +43,14 @@ RM_HOST_EXTERN void rm_row_spread(const rm_row_state *s, int64_t from, const rm_
 RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, double *hi, double *lo, double *err) {
   rm_partial sum = {0.0, 0.0, 0.0, RM_CHAIN};
   if (tier || p->shift || p->fmt == RM_F64) return 0;
+  const int bytes = rm_size_of(p->fmt);
+  const bool x_words = are_words(p->x.base, p->x.stride, bytes), y_words = are_words(p->y.base, p->y.stride, bytes);
   for (int64_t i = threadIdx.x; i < p->n;) {
     double s = 0.0, size = 0.0;
     vf64 e;
     for (int c = 0; c < RM_CHAIN && i < p->n; c++, i += RM_ROW_THREADS) {
-      double x = rm_read_element(p->x.base + i * p->x.stride, p->fmt);
-      if (p->y.base) x = vf64_mul(x, rm_read_element(p->y.base + i * p->y.stride, p->fmt));
+      double x = element_of(p->x.base + i * p->x.stride, p->fmt, x_words);
+      if (p->y.base) x = vf64_mul(x, element_of(p->y.base + i * p->y.stride, p->fmt, y_words));
       s = vf64_add(s, x);
       size = vf64_add(size, vf64_abs(x));
     }

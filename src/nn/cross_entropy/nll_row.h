@@ -49,7 +49,7 @@ RM_STATIC const char *rm_nll_number(const rm_nll *f, int64_t row, int64_t c) {
 }
 RM_STATIC int64_t rm_nll_target(const rm_nll *f, int64_t row) {
   int64_t t;
-  __builtin_memcpy(&t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
+  RM_READ_WORD(t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
   return t;
 }
 

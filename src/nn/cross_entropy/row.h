@@ -62,7 +62,7 @@ typedef struct {
 
 RM_STATIC int64_t rm_entropy_target(const rm_entropy *f, int64_t row) {
   int64_t t = 0;
-  if (f->p.target) __builtin_memcpy(&t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
+  if (f->p.target) RM_READ_WORD(t, (const char *)f->p.target + row * f->p.stride_target, sizeof t);
   return t;
 }
 RM_STATIC double rm_entropy_weight(const rm_entropy *f, int64_t c) {

@@ -130,13 +130,14 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
 RM_FN void rm_row_put(vf64 y, const int fmt, void *out, int64_t i, int64_t n) {
   unsigned char tail[8 * RM_LANES];
   char *at = (char *)out + i * rm_size_of(fmt);
-  void *to = i + RM_LANES <= n ? (void *)at : (void *)tail;
+  const int whole = RM_LANES == 1 || i + RM_LANES <= n;
+  void *to = whole ? (void *)at : (void *)tail;
   switch (fmt) {
     case RM_F16: vf64_store_f16((uint16_t *)to, y); break;
     case RM_BF16: vf64_store_bf16((uint16_t *)to, y); break;
     default: vf64_store_f32((float *)to, y);
   }
-  if (i + RM_LANES > n) __builtin_memcpy(at, tail, (size_t)(n - i) * (size_t)rm_size_of(fmt));
+  if (!whole) __builtin_memcpy(at, tail, (size_t)(n - i) * (size_t)rm_size_of(fmt));
 }
 
 /* The value at i, within err, and the lanes in which its rounding is undecided or not finite. An exact zero is +0. A value
