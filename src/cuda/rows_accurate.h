@@ -18,6 +18,10 @@ extern "C" {
 #include "../../crlibm/enclosure/dd_ball.h"
 #include "../../crlibm/enclosure/numbers.h"
 
+#if defined(RM_SHARED_SOFTMAX) /* a file of softmax and its relatives: nn/softmax/row.h follows */
+#include "../nn/softmax/share.h"
+#endif
+
 namespace {
 
 enum block_loop {
@@ -31,7 +35,8 @@ enum block_loop {
   LOOP_STORE,
   LOOP_SPREAD,
   LOOP_SUM,
-  LOOP_DD_BALL_EXPONENTIALS
+  LOOP_DD_BALL_EXPONENTIALS,
+  LOOP_DECIDE
 };
 
 /* What the leader asks for: a loop, and room for the arguments of any. Its pointers must not lead to the leader's own
@@ -49,6 +54,9 @@ struct loop_arguments {
   rm_sum_problem sum;
   int64_t skip;
   unsigned count;
+#if defined(RM_SHARED_SOFTMAX)
+  rm_softmax_share softmax;
+#endif
 };
 /* The result of a loop, which every thread holds. */
 struct loop_result {
@@ -82,7 +90,7 @@ namespace {
 
 /* Runs this thread's share of the loop that the leader asks for. */
 __device__ loop_result run_share() {
-  const loop_arguments work = block_arguments();
+  const loop_arguments &work = block_arguments(); /* the leader changes them after the barrier at the end */
   loop_result r = {};
   switch (work.loop) {
     case LOOP_LOAD: block_load(work.n, work.from, work.stride, work.format, work.shift, work.out); break;
@@ -111,6 +119,19 @@ __device__ loop_result run_share() {
           rm_exp_row_some_dd_ball(&mine, work.n, work.x, work.m, work.skip, work.shift, 0, threadIdx.x, RM_ROW_THREADS);
       r.dd_ball = of_block<join_dd_ball>(mine);
       r.count = of_block<join_add>(static_cast<int64_t>(left_out));
+      break;
+    }
+#endif
+#if defined(RM_SHARED_SOFTMAX)
+    case LOOP_DECIDE: {
+      const rm_softmax_share &s = work.softmax;
+      for (int64_t i = threadIdx.x; i < s.n; i += RM_ROW_THREADS) {
+        uint64_t bits;
+        if (rm_softmax_decide(&s, i, &bits)) rm_write_bits(s.out + i * 8, bits, RM_F64);
+        else s.undecided[atomicAdd(&block_arguments().count, 1u)] = i;
+      }
+      block_sync();
+      r.count = static_cast<int64_t>(block_arguments().count);
       break;
     }
 #endif
@@ -206,6 +227,13 @@ RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t sk
   const loop_result found = rm_run_loop(LOOP_DD_BALL_EXPONENTIALS);
   *sum = found.dd_ball;
   return found.count != 0;
+}
+#endif
+
+#if defined(RM_SHARED_SOFTMAX)
+RM_STATIC int64_t rm_rows_decide(const rm_softmax_share *s) {
+  block_arguments().softmax = *s, block_arguments().count = 0;
+  return rm_run_loop(LOOP_DECIDE).count;
 }
 #endif
 

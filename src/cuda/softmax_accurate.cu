@@ -2,6 +2,7 @@
 #include "softmax.h"
 
 #define RM_SHARED_EXPONENTIALS 1
+#define RM_SHARED_SOFTMAX 1
 #include "rows_accurate.h"
 
 #include "../nn/rows/decide.inl"

@@ -28,3 +28,5 @@ RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, 
 /* Whether x_i - m less 2^*k rounds like x_i - m less the logarithm of 1 + the sum of the others, which then need not be
  * evaluated. */
 RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k);
+/* The same for an element x of a row whose only_tail is 0. */
+RM_HOST_EXTERN int rm_log_sum_is_negligible(double x, double m, double second, int64_t n, int *k);

@@ -38,17 +38,20 @@ RM_FN int rm_lowest_bit(double x) {
  * format, are multiples of 2^g: those of binary64 are multiples of 2^-54 of d's power of two, and of half of that below it; a
  * difference whose rounding is d has a power of two at least half of d's. So there is none between d and d - 2^g, and all L
  * in that interval round alike: as 2^(g - 2) does. */
-RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k) {
-  const double d = r->x[i] - r->m, gap = r->second - r->m;
+RM_HOST_EXTERN int rm_log_sum_is_negligible(double x, double m, double second, int64_t n, int *k) {
+  const double d = x - m, gap = second - m;
   int g, e;
-  if (r->only_tail || d == 0.0 || !rm_is_finite(d)) return 0;
+  if (d == 0.0 || !rm_is_finite(d)) return 0;
   rm_decompose(d, &g); /* d is at least 2^(g + 52) */
   g -= 8;
-  e = rm_lowest_bit(r->m == 0.0 ? d : r->m);
+  e = rm_lowest_bit(m == 0.0 ? d : m);
   if (e < g) g = e;
-  e = rm_lowest_bit(r->x[i] == 0.0 ? d : r->x[i]);
+  e = rm_lowest_bit(x == 0.0 ? d : x);
   if (e < g) g = e;
   *k = g - 2;
   /* log2 of the bound, upwards: 1.44 is less than 1/log 2, and gap is off by 2^-53 of itself. */
-  return 1.44 * gap + (double)(64 - rm_clz64((uint64_t)r->n)) < (double)*k;
+  return 1.44 * gap + (double)(64 - rm_clz64((uint64_t)n)) < (double)*k;
+}
+RM_HOST_EXTERN int rm_exp_row_is_negligible(const rm_exp_row *r, int64_t i, int *k) {
+  return !r->only_tail && rm_log_sum_is_negligible(r->x[i], r->m, r->second, r->n, k);
 }

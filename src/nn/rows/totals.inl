@@ -14,14 +14,14 @@ RM_HOST_EXTERN void rm_problem_total_dd_ball(rm_dd_ball *sum, const rm_sum_probl
 }
 
 RM_HOST_EXTERN void rm_problem_total_ball(rm_ball *sum, const rm_sum_problem *p, int limbs) {
-  rm_superaccumulator acc;
-  rm_sum_exactly(p, &acc);
-  rm_ball_set_total(sum, &acc, limbs);
+  RM_BIG(rm_superaccumulator, acc, 1);
+  rm_sum_exactly(p, acc);
+  rm_ball_set_total(sum, acc, limbs);
 }
 
 RM_HOST_EXTERN int rm_problem_sign(const rm_sum_problem *p) {
-  rm_superaccumulator acc;
-  rm_sum_exactly(p, &acc);
-  const rm_superacc_top top = rm_superacc_get_top(&acc);
+  RM_BIG(rm_superaccumulator, acc, 1);
+  rm_sum_exactly(p, acc);
+  const rm_superacc_top top = rm_superacc_get_top(acc);
   return top.m == 0 ? 0 : top.negative ? -1 : 1;
 }

@@ -21,6 +21,7 @@
 #include "../../reduce/sum.h"
 #include "../rows/exp_row.h"
 #include "args.h"
+#include "share.h"
 #include "../rows/totals.h"
 
 /* A row of a gradient: g and y, and the sum of g_k y_k, or of g_k (then `total` has no y). */
@@ -63,6 +64,46 @@ RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_ex
   }
   return rm_decide(rm_softmax_dd_ball, rm_softmax_ball, r, i, f->format, state);
 }
+
+#if RM_DEVICE
+RM_STATIC int rm_softmax_decide(const rm_softmax_share *s, int64_t i, uint64_t *bits) {
+  const double x = s->x[i];
+  uint32_t flags = 0; /* a device has nowhere to raise them */
+  rm_dd_ball v, t;
+  int k;
+  switch (s->kind) {
+    case RM_SHARE_SOFTMAX:
+      if (x - s->m < -1200.0) { /* as in rm_softmax_accurate_result */
+        *bits = 0;
+        return 1;
+      }
+      rm_exp_term_dd_ball(&v, x, s->m, 0);
+      rm_dd_ball_div(&v, &v, &s->sum);
+      break;
+    case RM_SHARE_LOG_SOFTMAX: /* an infinity, and results beside a boundary, are the leader's */
+      if (s->only_tail || !rm_is_finite(x - s->m) || rm_log_sum_is_negligible(x, s->m, s->second, s->n, &k)) return 0;
+      rm_dd_ball_set(&v, x, 0);
+      rm_dd_ball_set(&t, s->m, 0);
+      rm_dd_ball_sub(&v, &v, &t);
+      rm_dd_ball_sub(&v, &v, &s->sum);
+      break;
+    case RM_SHARE_BACKWARD:
+      rm_dd_ball_set(&t, x, 0);
+      rm_dd_ball_sub(&v, &t, &s->sum);
+      rm_dd_ball_set(&t, s->y[i], 0);
+      rm_dd_ball_mul(&v, &v, &t);
+      break;
+    default:
+      if (!(s->y[i] >= RM_EXP_TAIL && s->y[i] <= -RM_EXP_TAIL)) return 0;
+      rm_dd_ball_set(&t, s->y[i], 0);
+      rm_dd_ball_exp(&t, &t);
+      rm_dd_ball_mul(&t, &t, &s->sum);
+      rm_dd_ball_set(&v, x, 0);
+      rm_dd_ball_sub(&v, &v, &t);
+  }
+  return rm_dd_ball_round(&v, RM_F64, RM_NEAREST, &flags, bits);
+}
+#endif
 
 /* The result of a row with a NaN, or with an infinite maximum m. */
 RM_STATIC uint64_t rm_softmax_special(const rm_softmax_problem *f, const char *x, double m, uint32_t *flags) {
@@ -133,6 +174,16 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
       rm_exp_row r;
       rm_exp_row_begin(&r, n, x, m);
       state->limbs = RM_FIRST_LIMBS;
+#if RM_DEVICE
+      if (f->format == RM_F64 && f->kind != RM_LOGSUMEXP) {
+        const rm_softmax_share_kind kind = f->kind == RM_SOFTMAX ? RM_SHARE_SOFTMAX : RM_SHARE_LOG_SOFTMAX;
+        if (f->kind == RM_SOFTMAX) rm_exp_row_sum_dd_ball(&r.sum_dd_ball, &r, -1, 0);
+        else rm_exp_row_log_dd_ball(&r.sum_dd_ball, &r, 0);
+        r.limbs_dd_ball = 0;
+        const rm_softmax_share share = {kind, n, x, NULL, m, r.second, r.only_tail, r.sum_dd_ball, out, s.undecided};
+        undecided = rm_rows_decide(&share);
+      }
+#endif
       for (int64_t j = 0; j < undecided; j++)
         rm_write_bits(out + s.undecided[j] * size, rm_softmax_accurate_result(f, &r, s.undecided[j], state), f->format);
     }
@@ -251,18 +302,31 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;
-    rm_superaccumulator acc;
+    RM_BIG(rm_superaccumulator, acc, 1);
     rm_gradient_row r;
     r.g = g, r.y = y, r.total = total;
     r.limbs_dd_ball = r.limbs_ball = -1, r.sign = 2;
     state->limbs = RM_FIRST_LIMBS;
     double whole = sum;
     uint32_t flags = 0;
-    if (!known && rm_softmax_sum_is_special(f, n, g, y, &whole, &flags)) {
+    int is_finite = known;
+#if RM_DEVICE /* a finite bound says that all operands are finite */
+    if (f->format == RM_F64) {
+      rm_problem_total_dd_ball(&r.sum_dd_ball, &r.total, 0);
+      r.limbs_dd_ball = 0;
+      if (rm_is_finite(r.sum_dd_ball.err)) {
+        const rm_softmax_share_kind kind = f->of_log ? RM_SHARE_LOG_BACKWARD : RM_SHARE_BACKWARD;
+        const rm_softmax_share share = {kind, n, g, y, 0.0, 0.0, 0, r.sum_dd_ball, out, s.undecided};
+        undecided = rm_rows_decide(&share);
+        is_finite = 1, whole = 0.0;
+      }
+    }
+#endif
+    if (!is_finite && rm_softmax_sum_is_special(f, n, g, y, &whole, &flags)) {
       state->flags |= flags;
-    } else if (!known) {
-      rm_sum_exactly(&r.total, &acc);
-      whole = acc.classes ? rm_to_double(rm_superacc_round_classes(acc.classes, RM_F64, &flags), RM_F64) : 0.0;
+    } else if (!is_finite) {
+      rm_sum_exactly(&r.total, acc);
+      whole = acc->classes ? rm_to_double(rm_superacc_round_classes(acc->classes, RM_F64, &flags), RM_F64) : 0.0;
       state->flags |= flags;
     }
 #if !RM_DEVICE
