@@ -11,7 +11,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-comp
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo study test asan tsan fuzz platforms test-exhaustive test-opinfo oracle proofs test-cuda gpu-check bench bench-table sweep docs lint format stubs clean
+.PHONY: help demo study test asan tsan fuzz platforms test-exhaustive test-opinfo oracle proofs test-cuda gpu-check gpu-gate bench bench-table sweep docs lint format stubs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make proofs           prove the error bounds of the kernels and write the certificates and docs/evidence.md (up to an hour)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
 	@echo "make gpu-check        check a GPU's bits, memory accesses and times; reports in out/gpu (needs nvcc, a GPU and PyTorch for CUDA)"
+	@echo "make gpu-gate         compile the GPU's kernels and hold their stacks and spills to limits (needs nvcc, minutes)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
 	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"
 	@echo "make sweep            measure every operator, kind of value, array function and model beside the others' (hours; it goes on where"
@@ -113,6 +114,9 @@ test-cuda: $(VENV)/test.stamp
 
 gpu-check: $(VENV)/test.stamp
 	$(BIN)/python tools/gpu_check.py
+
+gpu-gate:
+	$(PYTHON) tools/ptxas_gate.py
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/run.py

@@ -1,0 +1,52 @@
+"""What ptxas reports of kernels is held to limits (tools/ptxas_gate.py): here of a few files, and of kernels that are over each limit."""
+
+import sys
+
+import pytest
+from native import ROOT, need
+
+sys.path.insert(0, str(ROOT / "tools"))
+import ptxas_gate  # noqa: E402
+
+# A first kernel with a kilobyte of stack, a product whose sums have no registers, and one of words that loads bytes.
+OVER = """
+__global__ void deep(int *out, int k) {
+  int many[256];
+  for (int i = 0; i < 256; i++) many[i] = out[i] * k;
+  for (int i = 0; i < 256; i++) out[i] = many[many[i] & 255];
+}
+__global__ void __launch_bounds__(1024, 2) dense_kernel(double *out, const double *x) {
+  double sum[64];
+  for (int i = 0; i < 64; i++) sum[i] = 0.0;
+  for (int k = 0; k < 1000; k++)
+#pragma unroll
+    for (int i = 0; i < 64; i++) sum[i] += x[k] * x[k + i];
+  for (int i = 0; i < 64; i++) out[i] = sum[i];
+}
+__global__ void words_kernel(float *out, const char *x) {
+  float v;
+  __builtin_memcpy(&v, x + 4 * threadIdx.x, 4);
+  out[threadIdx.x] = v;
+}
+"""
+
+
+@pytest.mark.parametrize("architecture", ptxas_gate.ARCHITECTURES)
+def test_kernels_are_within_the_limits(architecture):
+    """Sums by threads' accumulators, which were larger than any stack should be, and a fast phase of rows."""
+    need("nvcc")
+    for name in ("reduce", "sgd") if architecture != 90 else ("reduce", "softmax"):
+        kernels = ptxas_gate.compiled(ROOT / f"src/cuda/{name}.cu", architecture)
+        assert len(kernels) >= 2
+        assert {k.name: ptxas_gate.faults(k) for k in kernels if ptxas_gate.faults(k)} == {}
+
+
+def test_kernels_over_the_limits_are_seen(tmp_path):
+    """The control."""
+    need("nvcc")
+    source = tmp_path / "over.cu"
+    source.write_text(OVER)
+    found = {k.name.split("(")[0]: " ".join(ptxas_gate.faults(k)) for k in ptxas_gate.compiled(source, 90)}
+    assert (
+        "a stack of 1" in found["deep"] and "spills" in found["dense_kernel"] and "single bytes" in found["words_kernel"]
+    ), found
