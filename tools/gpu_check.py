@@ -9,7 +9,8 @@ Each stage is a command of its own that takes less than ten minutes on an H100:
     golden      digests of every function of one argument in every format
     calls       every public function over PyTorch's tensors on the GPU against the same call with NumPy arrays
     training    both networks of the demo, whose weights must have the published digests
-    models      LeNet, ResNet-18 and GPT-2 of PyTorch under reproducible(), on the GPU and on the CPU (gpu_models.py)
+    models      LeNet, ResNet-18, GPT-2, BERT and Llama of PyTorch under reproducible(), on the GPU and on the CPU (gpu_models.py)
+    operators   PyTorch's own samples of its operators, their gradients included, under reproducible() on the GPU and on the CPU
     sanitizer   the test programs at small sizes under compute-sanitizer: memcheck, racecheck, synccheck
     times       against PyTorch without TF32: ratios, bytes and operations per second, memory that a call keeps
 
@@ -371,7 +372,27 @@ def models(report: Report, build: pathlib.Path) -> None:
     gpu_models.models(report, build)
 
 
-STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, models, sanitizer, times)}
+def operators(report: Report, build: pathlib.Path) -> None:
+    """A sample of every operator that PyTorch has samples of has the CPU's bits, and raises what it raises there."""
+    import json
+
+    command = [sys.executable, ROOT / "tests/support/stand_in_samples.py", "1"]
+    environment = {**os.environ, "REPMATH_SAMPLES_DEVICE": "cuda"}
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=environment)
+    if done.returncode:
+        report.failed += 1
+        report.line(f"operators: status {done.returncode}, {done.stderr[-2000:]}")
+        return
+    found = json.loads(done.stdout.splitlines()[-1])
+    report.wrong += len(found["differ"])
+    report.line(f"operators: {found['compared']} calls compared, {len(found['differ'])} operators differ")
+    for name, what in found["differ"].items():
+        report.line(f"{name}: {what}")
+    for place, names in found["places"].items():
+        report.line(f"{place}: {', '.join(names)}")
+
+
+STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, models, operators, sanitizer, times)}
 
 
 def main() -> int:

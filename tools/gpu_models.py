@@ -130,6 +130,37 @@ def transformers_gpt2(small):
     return transformers.GPT2LMHeadModel(config), (ids,), lambda model, ids: model(input_ids=ids, labels=ids).loss
 
 
+def transformers_bert(small):
+    import transformers
+
+    words, length, width, layers, heads, batch = (61, 12, 16, 2, 2, 2) if small else (8192, 128, 256, 4, 4, 4)
+    config = transformers.BertConfig(
+        vocab_size=words, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=4 * width,
+        max_position_embeddings=length,
+    )  # fmt: skip
+    ids = torch.randint(0, words, (batch, length))
+    labels = torch.where(torch.rand(batch, length) < 0.2, ids, -100)  # of masked words alone
+    seen = torch.arange(length) < torch.tensor([length, 2 * length // 3, *[length] * (batch - 2)])[:, None]
+    model = transformers.BertForMaskedLM(config)
+    return model, (ids, seen.long(), labels), _masked
+
+
+def transformers_llama(small):
+    import transformers
+
+    words, length, width, layers, heads, batch = (61, 12, 16, 2, 4, 2) if small else (8192, 128, 256, 4, 8, 4)
+    config = transformers.LlamaConfig(
+        vocab_size=words, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=heads // 2,
+        intermediate_size=3 * width, max_position_embeddings=length,
+    )  # fmt: skip
+    ids = torch.randint(0, words, (batch, length))
+    return transformers.LlamaForCausalLM(config), (ids,), lambda model, ids: model(input_ids=ids, labels=ids).loss
+
+
+def _masked(model, ids, seen, labels):
+    return model(input_ids=ids, attention_mask=seen, labels=labels).loss
+
+
 def _classes(model, x, y):
     return F.cross_entropy(model(x), y)
 
@@ -145,6 +176,8 @@ NETWORKS = {
     "gpt2": (gpt2, lambda p: torch.optim.AdamW(p, 3e-4), 3),
     "gpt2 fused": (gpt2, lambda p: torch.optim.AdamW(p, 3e-4, fused=True), 2),
     "transformers": (transformers_gpt2, lambda p: torch.optim.AdamW(p, 3e-4), 2),
+    "bert": (transformers_bert, lambda p: torch.optim.Adam(p, 3e-4), 2),
+    "llama": (transformers_llama, lambda p: torch.optim.AdamW(p, 3e-4), 2),
 }
 
 

@@ -66,6 +66,14 @@ def network(name):
     return report.lines
 
 
+# Operators of networks that the library for the device has functions of: a step must not take them to main memory.
+FOR_THE_DEVICE = {
+    f"{name}.default"
+    for name in """addmm mm bmm native_layer_norm native_layer_norm_backward _softmax _softmax_backward_data gelu gelu_backward silu
+    silu_backward rsqrt embedding embedding_dense_backward _fused_adam_ _foreach_lerp_""".split()
+} | {"add.Tensor", "mul.Tensor", "mean.dim", "pow.Tensor_Scalar"}
+
+
 def elsewhere(lines):
     """The operators that the second last line of a network names, which were computed in main memory."""
     return {part.split()[0] for part in lines[-1].split(": ")[-1].split(", ") if part}
@@ -89,6 +97,14 @@ def case_gpt2_fused():
 
 def case_transformers():
     network("transformers")
+
+
+def case_bert():
+    assert not elsewhere(network("bert")) & FOR_THE_DEVICE or not launches()
+
+
+def case_llama():
+    assert not elsewhere(network("llama")) & FOR_THE_DEVICE or not launches()
 
 
 def case_checkpoints():

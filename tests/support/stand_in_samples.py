@@ -1,14 +1,16 @@
 """PyTorch's samples of its operators on the device of stand_in.py and on the CPU, under reproducible(): results, gradients and what is written in
-place. python stand_in_samples.py COUNT [NAME ...] prints a line of JSON: what differs, by name, and where operators were computed."""
+place. python stand_in_samples.py COUNT [NAME ...] prints a line of JSON: what differs, by name, and where operators were computed. With the
+variable REPMATH_SAMPLES_DEVICE the device is that of PyTorch's which it names, as in tools/gpu_check.py."""
 
 import collections
 import json
+import os
 import pathlib
 import sys
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DEVICE = "standin"
+DEVICE = os.environ.get("REPMATH_SAMPLES_DEVICE", "standin")
 
 
 def moved(value, device, wanting):
@@ -76,13 +78,15 @@ def differ(ours, theirs):
 def main():
     import torch
 
-    sys.path.insert(0, str(ROOT / "tools"))
+    sys.path[:0] = [str(ROOT / folder) for folder in ("tools", "tests/support")]
     import gpu_models
-    import stand_in
 
     rt = gpu_models.import_repmath()
     warnings.simplefilter("ignore")
-    stand_in.use(ROOT / "build/native/stand_in")
+    if DEVICE == "standin":
+        import stand_in
+
+        stand_in.use(ROOT / "build/native/stand_in")
     import opinfo_cases as cases
     import opinfo_names as names
 
