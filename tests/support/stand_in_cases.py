@@ -225,6 +225,7 @@ def case_attention():
         {"is_causal": True},
         {"dropout_p": 0.3},
         {"attn_mask": "bool"},
+        {"attn_mask": "bool", "dropout_p": 0.3},
         {"attn_mask": "float"},
         {"scale": 0.3},
     ):

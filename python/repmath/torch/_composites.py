@@ -224,9 +224,9 @@ def _attention(
         return NotImplemented
     alike = [None if t is None else _unset(t) for t in (query, key, value, attn_mask)]
     choice = torch._fused_sdp_choice(*alike, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    if attn_mask is not None and attn_mask.dtype is torch.bool:
+        attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(attn_mask.logical_not(), -math.inf)
     if choice == torch.nn.attention.SDPBackend.FLASH_ATTENTION.value:
-        if attn_mask is not None and attn_mask.dtype is torch.bool:
-            attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(attn_mask.logical_not(), -math.inf)
         operator = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
         return operator(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)[0]
     return torch._scaled_dot_product_attention_math(
