@@ -68,6 +68,15 @@ cdef extern from "steps.h":
     int RM_PY_STEP_BOTH, RM_PY_STEP_EITHER, RM_PY_STEP_NOT, RM_PY_STEP_CHOOSE, RM_PY_STEP_NEGATED, RM_PY_STEP_WHOLE, RM_PY_STEP_REQUIRED
     int RM_PY_LESS, RM_PY_AT_MOST, RM_PY_MORE, RM_PY_AT_LEAST, RM_PY_EQUAL, RM_PY_IS_NAN, RM_PY_IS_INFINITE
     int RM_PY_WHOLE_NEAREST, RM_PY_WHOLE_FLOOR, RM_PY_WHOLE_TRUNC, RM_PY_NO_OPERAND
+    ctypedef struct rm_py_runs:
+        const char *x
+        int64_t length
+        ptrdiff_t size, step
+        int outer, same
+        int64_t at[8]
+        int64_t shape[8]
+        ptrdiff_t stride[8]
+    void rm_py_copy_runs(rm_py_runs *runs, int64_t count, char *to) nogil
     bint rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *to) nogil
     int rm_py_converted(int from_format, int to, int64_t n, const void *x, void *out) nogil
     int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum) nogil

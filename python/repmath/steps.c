@@ -100,6 +100,29 @@ int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *t
   return 1;
 }
 
+#define FILL(type)                                             \
+  do {                                                         \
+    type v, *const all = (type *)(void *)to;                   \
+    memcpy(&v, r->x, sizeof v);                                \
+    for (int64_t i = 0; i < r->length; i++) all[i] = v;        \
+  } while (0)
+void rm_py_copy_runs(rm_py_runs *r, int64_t count, char *to) {
+  const size_t bytes = (size_t)r->length * (size_t)r->size;
+  for (; count > 0; count--, to += bytes) {
+    if (r->step) memcpy(to, r->x, bytes);
+    else if (r->size == 8) FILL(uint64_t);
+    else if (r->size == 4) FILL(uint32_t);
+    else FILL(uint16_t);
+    for (int d = r->outer - 1; d >= 0; d--) {
+      r->x += r->stride[d];
+      if (++r->at[d] < r->shape[d]) break;
+      r->x -= r->stride[d] * r->shape[d];
+      r->at[d] = 0;
+    }
+  }
+}
+#undef FILL
+
 int rm_py_converted(int from, int to, int64_t n, const void *x, void *out) { return rm_convert(from, to, n, x, out); }
 
 /* Once a sum is not finite, it is what the exact one is: terms of narrower formats do not make it so. */

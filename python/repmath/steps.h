@@ -57,6 +57,20 @@ int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *t
 /* n elements from one format in another one, each rounded once, a NaN canonical. Returns a status. */
 int rm_py_converted(int from, int to, int64_t n, const void *x, void *out);
 
+/* Runs of `length` elements of `size` bytes, `step` bytes apart, over the outer axes of an array; `at` is the next run, whose
+ * first element x points to. */
+typedef struct {
+  const char *x;
+  int64_t length;
+  ptrdiff_t size, step; /* 0, or size */
+  int outer, same;      /* same: all runs are one */
+  int64_t at[8], shape[8];
+  ptrdiff_t stride[8];
+} rm_py_runs;
+
+/* Copies the next runs one after the other. */
+void rm_py_copy_runs(rm_py_runs *runs, int64_t count, char *to);
+
 /* The steps of n elements each. in: arrays of n elements in the formats of `formats`; own: the format of the result, which
  * goes to out, where one of the arrays may be. Returns 1; 0, with nothing written, where a number is not held, memory is
  * short, operands of a step differ in their formats or a step is refused. */

@@ -198,24 +198,42 @@ def test_lengths_and_results_in_arguments(isa_library, fmt):
 
 
 @NARROW
-def test_remainders_by_a_number(isa_library, fmt):
+def test_quotients_and_remainders_by_a_number(isa_library, fmt):
     """The divisor is any number of binary64, also one whose multiples are far below."""
     x = pairs(fmt)[0][::6]
     with np.errstate(all="ignore"):
         x = x[np.isfinite(x.astype(float))]
-    for which in (25, 26):
+    for which in (23, 24, 25, 26):
         for a in (0.3, -7.1, 2 * np.pi, 1e240, -1e-200, 2.0**-800, 2.0**800, 1e-40, 1.0):
             code, got = run(isa_library, which, fmt, a, [x])
             assert code == OK
             name = FORMULAS[which][2]
             for u, b in zip(x, bits(got), strict=True):
                 value = name(0, Fraction(float(u)), Fraction(a))
-                assert int(b) == (
-                    round_rational(value, fmt) or (value < 0 or (not value and np.signbit(u))) << FORMATS[fmt][5]
-                ), (u, a)
+                negative = value < 0 or (not value and np.signbit(u) != (which < 25 and a < 0))
+                assert int(b) == (round_rational(value, fmt) or negative << FORMATS[fmt][5]), (which, u, a)
     for a in (0.0, 2.0**-801, np.inf, np.nan):
         assert run(isa_library, 26, fmt, a, [x])[0] == status(NULL, 6)
-    assert run(isa_library, 23, fmt, 1.0, [x])[0] == status(NULL, 6)
+        assert run(isa_library, 23, fmt, a, [x])[0] == status(NULL, 6)
+    assert run(isa_library, 22, fmt, 1.0, [x])[0] == OK
+
+
+def test_whole_numbers_beside_boundaries(isa_library):
+    """Quotients x/a from 2^53 on, next to midpoints of binary32: a is the number next to x over the midpoint, or a neighbour of it."""
+    rng, seen = np.random.default_rng(5), set()
+    for c in (*range(29, 40), 70):
+        for t in rng.integers(2**24, 2**25, 6) | 1:
+            middle = Fraction(int(t)) * 2**c
+            x = np.float32(rng.choice([-1.0, 1.0]) * rng.integers(1, 2**24))
+            near = float(Fraction(float(x)) / middle)
+            for a in (near, -near, np.nextafter(near, 1), np.nextafter(near, -1), near * 2.0**-70):
+                for which in (23, 24):
+                    value = FORMULAS[which][2](0, Fraction(float(x)), Fraction(float(a)))
+                    code, got = run(isa_library, which, "f32", float(a), [np.full(3, x)])
+                    assert code == OK and (bits(got) == round_rational(value, "f32")).all(), (which, x, a)
+                    rounded = np.float32(float(x) / float(a))  # the control: what a division in binary64 would give
+                    seen.add(bool(bits(rounded[None])[0] == bits(got)[0]))
+    assert seen == {True, False}
 
 
 def test_refuses_binary64(library):

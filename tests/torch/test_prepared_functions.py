@@ -222,11 +222,9 @@ def bags(dtype):
             given = g, table, indices, offsets, places, 0, padding
             yield True, aten._embedding_bag_per_sample_weights_backward.default, given
             yield True, aten._embedding_bag_per_sample_weights_backward.default, (gaps(g), turned(table), *given[2:])
-        yield (
-            False,
-            aten._embedding_bag_backward.default,
-            (g, indices, offsets, places, sizes, greatest, 5, False, 1, False, None),
-        )
+            for received in (g, tensor(dtype, len(offsets), 3, seed=4, special=True)):
+                given = indices, offsets, places, sizes, greatest, 5, False, 1, False, None, padding
+                yield quick, aten._embedding_bag_backward.default, (received, *given)
 
 
 def images(dtype):

@@ -17,6 +17,8 @@ ctypedef rm_status (*_Binary)(int64_t n, const void *x, ptrdiff_t sx, const void
 cdef enum:
     MAX_OPERANDS = 3
     MAX_AXES = 8
+    SHORT_RUN = 128  # elements of one step that are copied where operands are broadcast, into blocks of these many
+    SHORT_BLOCK = 2048
 
 cdef struct Operand:
     char *data
@@ -461,6 +463,9 @@ cdef rm_status _broadcast(Problem *p, Operand *to) noexcept nogil:
     cdef int k, d, axis, inner
     cdef Operand *x
     cdef rm_status status = 0
+    cdef rm_py_runs runs[2]
+    cdef const char *data[2]
+    cdef char repeated[2][SHORT_BLOCK * 8]
     for k in range(2):
         x = &p.operand[k]
         place = 1
@@ -484,6 +489,24 @@ cdef rm_status _broadcast(Problem *p, Operand *to) noexcept nogil:
             n *= to.shape[d]
         at[d] = 0
         inner -= 1
+    if n < SHORT_RUN and n < to.n:
+        # Short runs are copied next to each other, since a call for each of them takes longer than its elements.
+        for k in range(2):
+            runs[k].length, runs[k].size, runs[k].step, runs[k].outer, runs[k].same = n, size, step[k], inner, True
+            runs[k].x = p.operand[k].data
+            for d in range(inner):
+                runs[k].at[d], runs[k].shape[d], runs[k].stride[d] = 0, to.shape[d], stride[k][d]
+                runs[k].same = runs[k].same and (stride[k][d] == 0 or to.shape[d] == 1)
+        i = 0
+        while i < to.n and status == 0:
+            place = min(SHORT_BLOCK // n * n, to.n - i)
+            for k in range(2):
+                data[k] = p.operand[k].data + i * size if p.operand[k].n == to.n else repeated[k]
+                if data[k] == repeated[k] and (i == 0 or not runs[k].same):
+                    rm_py_copy_runs(&runs[k], place // n, repeated[k])
+            status = (<_Binary>p.function)(place, data[0], size, data[1], size, to.data + i * size, size)
+            i += place
+        return status
     for d in range(inner):
         at[d] = 0
     for i in range(to.n // n):

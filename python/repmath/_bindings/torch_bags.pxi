@@ -103,7 +103,7 @@ cdef class Bags(Call):
 
 
 cdef class BagGradient(Call):
-    """_embedding_bag_backward of sums, with weights or without."""
+    """_embedding_bag_backward of sums, with weights or without, and of means, whose quotients are rounded to binary64."""
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand g, factors, to
@@ -115,10 +115,12 @@ cdef class BagGradient(Call):
         cdef int64_t *bag
         cdef const int64_t *row
         cdef double *weight
+        cdef double *wide = NULL
         cdef ptrdiff_t steps[3]
         cdef ptrdiff_t size
         cdef rm_status status
-        if kwargs or not 11 <= len(args) <= 12 or type(args[6]) is not int or args[7] or args[9] or args[8] != 0:
+        cdef bint mean
+        if kwargs or not 11 <= len(args) <= 12 or type(args[6]) is not int or args[7] or args[9] or (args[8] != 0 and args[8] != 1):
             return NotImplemented
         held = _read(args[0], &g)
         indices, offsets = _integers_of(args[1], &n), _integers_of(args[2], &bags)
@@ -129,14 +131,15 @@ cdef class BagGradient(Call):
                 return NotImplemented
             padding = args[11]
         rows, size, factors.data, row = args[6], _SIZES[g.format], NULL, <const int64_t *>indices.data
-        if args[10] is not None and (not _operand(args[10], &factors) or factors.format != g.format or factors.n != n):
+        mean = args[8] == 1
+        if args[10] is not None and (mean or not _operand(args[10], &factors) or factors.format != g.format or factors.n != n):
             return NotImplemented
         if not 0 < rows or rows * g.shape[1] > MANY:
             return NotImplemented
         for i in range(n):
             if not 0 <= row[i] < rows:
                 return NotImplemented
-        memory = Memory(8 * (4 * n + rows + 2))
+        memory = Memory(8 * (4 * n + rows + 2 + (bags + g.n if mean else 0)))
         first = <int64_t *>memory.data
         at, bag, weight = first + rows + 2, first + rows + 2 + n, <double *>(first + rows + 2 + 2 * n)
         if not _bags_of(<int64_t *>offsets.data, bags, n, bag):
@@ -163,7 +166,21 @@ cdef class BagGradient(Call):
                     at[k] = bag[i]
                     if factors.data is not NULL:
                         weight[k] = weight[n + i]
-            status = rm_gather_sum(g.format, g.format, &a, g.data, steps, to.data)
+            if mean:
+                wide = weight + 2 * n
+                for k in range(bags):
+                    wide[k] = 0
+                for i in range(n):
+                    if row[i] != padding:
+                        wide[bag[i]] += 1
+                for k in range(bags):
+                    wide[k] = max(wide[k], <double>1)
+                rm_py_converted(g.format, RM_FORMAT_F64, g.n, g.data, wide + bags)
+                rm_py_divided(bags, g.shape[1], wide + bags, wide)
+                steps[0], steps[1], steps[2] = g.n * 8, g.shape[1] * 8, 8
+                status = rm_gather_sum(RM_FORMAT_F64, g.format, &a, wide + bags, steps, to.data)
+            else:
+                status = rm_gather_sum(g.format, g.format, &a, g.data, steps, to.data)
         _raise(status)
         return out
 

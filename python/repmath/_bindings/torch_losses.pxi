@@ -311,17 +311,18 @@ cdef class GateGradient(Call):
         cdef Operand g, x, made
         cdef Steps steps
         cdef const char *data[3]
+        cdef const char *next_[3]
         cdef int formats[3]
         cdef rm_py_number none[1]
         cdef int dim = 0, d, k
-        cdef int64_t outer, inner, part, i, half
+        cdef int64_t outer, inner, part, i, half, done, some
         cdef Memory memory
         cdef char *to
         cdef bint good = True
         if kwargs or not 2 <= len(args) <= 3:
             return NotImplemented
         held_g, held_x = _read(args[0], &g), _read(args[1], &x)
-        if held_g is None or held_x is None or g.format != x.format or g.ndim != x.ndim or x.n > MAX_ELEMENTS:
+        if held_g is None or held_x is None or g.format != x.format or g.ndim != x.ndim:
             return NotImplemented
         if not _axis_of(args[2] if len(args) > 2 else -1, &x, &dim, &outer, &inner) or x.shape[dim] % 2 != 0:
             return NotImplemented
@@ -339,8 +340,15 @@ cdef class GateGradient(Call):
             memcpy(memory.data + half * _SIZES[x.format] + i * part, x.data + (2 * i + 1) * part, part)
         for k in range(2):
             steps = self.second if k else self.first
-            with nogil:
-                good = good and rm_py_run_steps(steps.steps, steps.count, 3, data, formats, none, x.format, half, to)
+            done = 0
+            while good and done < half:
+                some = min(<int64_t>BLOCK_ELEMENTS, half - done)
+                for d in range(3):
+                    next_[d] = data[d] + done * _SIZES[x.format]
+                with nogil:
+                    good = rm_py_run_steps(steps.steps, steps.count, 3, next_, formats, none, x.format, some,
+                                           to + done * _SIZES[x.format])
+                done += some
             for i in range(outer):
                 memcpy(made.data + (2 * i + k) * part, to + i * part, part)
         return out if good else NotImplemented

@@ -452,8 +452,13 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
       if (others > 0x1p-150 && y != 0.0 && rm_is_finite(y))
         bits = rm_round_dd(y, 0.0, err, 0, f->format, RM_NEAREST, &flags, &ambiguous);
       int64_t kept = 0;
-      for (int64_t j = 0; j < undecided; j++)
-        if (s.undecided[j] != r.target) s.undecided[kept++] = s.undecided[j];
+      for (int64_t j = 0; j < undecided; j++) {
+        const int64_t i = s.undecided[j];
+        if (i == r.target) continue;
+        /* Of a logit -infinity the value is 0; of one that exponentials() replaces by 0 it is less than 2^-181. */
+        if (e[i] == 0.0 && s.a < 0.0) rm_write_bits(out + i * size, rm_signed_zero(rm_is_finite(r.x[i]), f->format), f->format);
+        else s.undecided[kept++] = i;
+      }
       undecided = kept;
       if (!ambiguous && !flags) rm_write_bits(out + r.target * size, bits, f->format);
       else s.undecided[undecided++] = r.target;
@@ -481,9 +486,13 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     s.err = __builtin_fabs(k * s.a) * 0x1p-245 + __builtin_fabs(k) * lost * 0x1p-49;
     if (known) undecided = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
   }
-  if (!known && rm_row_defer(state)) return;
+  if (!known && rm_is_nan(m)) { /* then all of the row is, and raises nothing */
+    for (int64_t i = 0; i < n; i++) rm_write_bits(out + i * size, rm_nan_bits(f->format), f->format);
+    undecided = 0;
+  }
+  if (!known && undecided && rm_row_defer(state)) return;
   if (!known)
-    for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
+    for (int64_t i = 0; i < undecided; i++) s.undecided[i] = i;
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;

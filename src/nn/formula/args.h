@@ -41,7 +41,7 @@ RM_FN int rm_formula_has_z(int formula) { return formula == 6 || formula == 7 ||
 RM_FN int rm_formula_is_product(int formula) { return formula <= 2 || formula == 8 || formula == 9; }
 /* Whether it chooses among its arguments. */
 #define RM_FORMULA_IS_CHOICE(formula) ((formula) >= 10 && (formula) <= 14) /* a macro: CUDA's host code and its kernels ask */
-/* Whether it is a remainder by the number a, which stands for the array y that is not there. */
-RM_FN int rm_formula_by_number(const rm_formula_problem *p) { return p->formula >= RM_FORMULA_FMOD && !p->y; }
+/* Whether it is a quotient or remainder by the number a, which stands for the array y that is not there. */
+RM_FN int rm_formula_by_number(const rm_formula_problem *p) { return p->formula >= RM_FORMULA_FLOOR && !p->y; }
 /* Whether it is one of those below binary64, which odd.h rounds. */
 #define RM_FORMULA_IS_ODD(formula) ((formula) >= 16)

@@ -8,16 +8,31 @@
 #include "../../../crlibm/simd/machine.h"
 #include "args.h"
 
-/* The exceptions of n elements: a signalling NaN, and a number that becomes infinite. */
-RM_COLD uint32_t rm_convert_flags(int from, int to, int n, const char *x, const char *y) {
-  uint32_t flags = 0;
-  for (int i = 0; i < n; i++) {
-    const uint64_t in = rm_read_bits(x + i * rm_size_of(from), from), out = rm_read_bits(y + i * rm_size_of(to), to);
-    if (rm_is_signalling(in, from)) flags |= RM_FLAG_INVALID;
-    if (rm_is_finite(rm_to_double(in, from)) && !rm_is_finite(rm_to_double(out, to))) flags |= RM_FLAG_OVERFLOW;
+/* Whether one of n elements, at most 4 RM_LANES, is finite and becomes infinite in format `to`: its magnitude is `first` or
+ * more, and below infinity. */
+#define RM_ANY_OVERFLOWING(type, first_bits)                                                    \
+  {                                                                                             \
+    type bits[4 * RM_LANES];                                                                    \
+    const type size = (type)(rm_sign_bit(from) - 1), infinity = (type)rm_infinity_bits(from);   \
+    const type first = (type)(first_bits), room = (type)(infinity - first);                     \
+    int any = 0;                                                                                \
+    __builtin_memcpy(bits, x, (uint64_t)n * sizeof *bits);                                      \
+    for (int i = 0; i < n; i++) any |= (type)((bits[i] & size) - first) < room;                 \
+    return any;                                                                                 \
   }
-  return flags;
+RM_FN int rm_any_overflowing(int from, int to, int n, const char *x) {
+  const double limit = rm_overflow_limit(to);
+  const float single = (float)limit;
+  uint32_t bits_of_single;
+  __builtin_memcpy(&bits_of_single, &single, 4);
+  switch (from) {
+    case RM_F64: RM_ANY_OVERFLOWING(uint64_t, rm_bits64(limit))
+    case RM_F32: RM_ANY_OVERFLOWING(uint32_t, bits_of_single)
+    case RM_BF16: RM_ANY_OVERFLOWING(uint16_t, to == RM_F16 ? 0x4780 : 0x7f80) /* 2^16, the first number above the limit */
+    default: return 0;
+  }
 }
+#undef RM_ANY_OVERFLOWING
 
 /* A whole step of elements; returns 0 if all results are finite, 2 if one of the arguments is NaN, else 1. */
 #if RM_HAS_VF32 && RM_B32
@@ -83,8 +98,10 @@ RM_FN uint32_t rm_convert_loop(int64_t n, const char *x, char *out, const int fr
     else
 #endif
       other = rm_convert_b64(p, q, from, to);
-    if (RM_UNLIKELY(other) && (other == 2 || !(flags & RM_FLAG_OVERFLOW)))
-      flags |= rm_convert_flags(from, to, RM_CONVERT_STEP, p, q);
+    if (RM_UNLIKELY(other)) {
+      if (other == 2 && rm_any_signalling(p, RM_CONVERT_STEP, from)) flags |= RM_FLAG_INVALID;
+      if (!(flags & RM_FLAG_OVERFLOW) && rm_any_overflowing(from, to, RM_CONVERT_STEP, p)) flags |= RM_FLAG_OVERFLOW;
+    }
     if (!whole) __builtin_memcpy(out + i * so, made, (size_t)(count * so));
   }
   return flags;

@@ -83,6 +83,19 @@ RM_FN double rm_odd_divided(double x, double y, double quotient, double less, do
   return rm_odd_either(__builtin_fabs(x) < 0x1p1000, q, quotient + rm_odd_either(y == 0.0, 0.0, beyond));
 }
 
+/* The same to odd, for a divisor y of up to 53 bits and a finite quotient, of 2^53 or more: the boundary may then lie nearer
+ * than that. The value is quotient + the whole number beside rest/y, whose sign decides; rest is exact, as that of each
+ * rounded quotient is, and at most half a last place of the quotient, in units of y. */
+RM_STATIC double rm_odd_far_divided(double x, double y, double quotient, int down) {
+  const double p = quotient * y, rest = (x - p) - rm_two_prod_error(quotient, y, p);
+  const double size = __builtin_fabs(rest) >= __builtin_fabs(y) ? 1.0 : 0.0; /* of the whole number toward zero from rest/y */
+  const int above = (rest < 0.0) == (y < 0.0); /* whether rest/y is not negative */
+  const int lower = down || quotient > 0.0;    /* whether the value is the whole number below, not above */
+  double step = above ? size : -size;
+  if (rest != 0.0 && above != lower) step = above ? 1.0 : -1.0;
+  return rm_odd(quotient, step);
+}
+
 /* x less the multiple of y toward zero, for a quotient of 2^53 or more: each step leaves less than 2^-50 of x. */
 RM_COLD double rm_odd_far_rest(double x, double y) {
   double size = __builtin_fabs(x);
@@ -103,8 +116,8 @@ RM_COLD double rm_odd_far_rest(double x, double y) {
     (void)u, (void)v;                \
   }                                  \
   break
-/* r[i] = the formula of x[i] and y[i] for n elements, a multiple of 32. */
-RM_STATIC void rm_odd_values(int formula, double a, int n, const double *restrict x, const double *restrict y,
+/* r[i] = the formula of x[i] and y[i] for n elements, a multiple of 32; by_number: all y are a. */
+RM_STATIC void rm_odd_values(int formula, double a, int by_number, int n, const double *restrict x, const double *restrict y,
                              double *restrict r) {
   n &= ~31;
   switch (formula) {
@@ -128,8 +141,16 @@ RM_STATIC void rm_odd_values(int formula, double a, int n, const double *restric
     }
     default: break;
   }
-  if (formula < RM_FORMULA_FMOD) return;
   int64_t far = 0;
+  if (formula == RM_FORMULA_FLOOR || formula == RM_FORMULA_TRUNC) {
+    for (int i = 0; i < n && by_number; i++) far |= rm_odd_is_near(r[i]) ? 0 : -1;
+    for (int i = 0; i < n && far; i++) {
+      const double quotient = x[i] / y[i];
+      if (!rm_odd_is_near(quotient) && rm_is_finite(quotient))
+        r[i] = rm_odd_far_divided(x[i], y[i], quotient, formula == RM_FORMULA_FLOOR);
+    }
+  }
+  if (formula < RM_FORMULA_FMOD) return;
   for (int i = 0; i < n; i++) {
     double q;
     const double quotient = x[i] / y[i];
@@ -196,7 +217,7 @@ static uint32_t rm_formula_odd(const rm_formula_problem *problem, int64_t begin,
     if (rm_formula_by_number(problem))
       for (int k = 0; k < whole; k++) y[k] = problem->a;
     else if (y != buffer[0]) rm_row_load(n, problem->y + at, size, fmt, 1.0, y);
-    rm_odd_values(problem->formula, a, whole, buffer[0], y, r);
+    rm_odd_values(problem->formula, a, rm_formula_by_number(problem), whole, buffer[0], y, r);
     int64_t beyond = 0;
     for (int k = 0; k < whole; k++) beyond |= __builtin_fabs(r[k]) < overflow[fmt] ? 0 : -1;
     if (RM_UNLIKELY(beyond != 0))

@@ -245,20 +245,31 @@ RM_FN uint32_t rm_quick_loop(const rm_formula_problem *p, int64_t i, int64_t end
     const ptrdiff_t at = (ptrdiff_t)i * 4;
     const vf64 x = rm_load_elements(p->x + at, RM_F32), y = has_y ? rm_load_elements(p->y + at, RM_F32) : zero,
                z = has_z ? rm_load_elements(p->z + at, RM_F32) : zero;
-    vf64 odd;
+    vf64 odd, v = zero;
     if (!rm_quick_is_odd(formula)) {
       float r[RM_LANES];
       vf64 size = zero;
-      const vf64 v = rm_quick_value(&c, formula, x, y, z, &size), d = vf64_mul(size, vf64_set1(err));
+      v = rm_quick_value(&c, formula, x, y, z, &size);
+      const vf64 d = vf64_mul(size, vf64_set1(err));
       const vf64 low = is_sum ? vf64_sub(v, d) : vf64_mul(v, below), high = is_sum ? vf64_add(v, d) : vf64_mul(v, above);
       if (RM_LIKELY(vf64_store_between_f32(r, low, high) == 0)) {
         __builtin_memcpy(p->out + at, r, sizeof r);
         continue;
       }
     }
-    if (rm_quick_has_odd(formula) && vm64_none(rm_quick_odd(&c, formula, x, y, z, &odd)))
-      rm_store_elements(p->out + at, odd, RM_F32);
-    else flags |= rest(p, i, i + RM_LANES);
+    if (rm_quick_has_odd(formula)) {
+      vm64 left = rm_quick_odd(&c, formula, x, y, z, &odd);
+      if (!vm64_none(left)) { /* an infinite value of an infinite x, as beside a mask, raises nothing */
+        const vm64 ends = vm64_and(vf64_is_infinite(x), vf64_is_infinite(v));
+        odd = vf64_select(ends, v, odd);
+        left = vm64_andnot(left, ends);
+      }
+      if (vm64_none(left)) {
+        rm_store_elements(p->out + at, odd, RM_F32);
+        continue;
+      }
+    }
+    flags |= rest(p, i, i + RM_LANES);
   }
   return i < end ? flags | rest(p, i, end) : flags;
 }

@@ -207,6 +207,15 @@ RM_STATIC uint64_t rm_norm_accurate_result(const rm_norm_problem *f, rm_norm_row
   return rm_decide(rm_normalized_dd_ball, rm_normalized_ball, r, i, f->format, state);
 }
 
+#if !RM_DEVICE
+/* Repeats the first of n results. */
+static void rm_norm_repeat(const rm_norm_problem *f, int64_t n, char *to) {
+  const int size = rm_size_of(f->format);
+  for (int64_t have = 1; have < n; have *= 2)
+    __builtin_memcpy(to + have * size, to, (size_t)((have < n - have ? have : n - have) * size));
+}
+#endif
+
 RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_norm_row *r) {
   r->norm = f;
   r->n = rm_norm_length(f);
@@ -351,7 +360,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     s.b0 = f->b.base ? rm_norm_given(f, &f->b, set0, set1) : 0.0;
   }
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
-  const int64_t undecided = rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, state);
+  int64_t undecided = rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided || f->found_mean || f->found_root) {
     if (rm_row_defer(state)) return;
@@ -364,6 +373,14 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     if (f->found_mean || f->found_root) rm_norm_store_statistics(f, &r, known ? &t : NULL, state);
 #endif
     const int kind = undecided ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
+#if !RM_DEVICE
+    if (kind == RM_SET_INVALID && undecided == n && (f->outer == 1 || !rm_norm_in_place(f))) { /* results lie together */
+      char *const to = rm_norm_result_at(f, set0, set1, 0, state);
+      rm_write_bits(to, rm_norm_accurate_result(f, &r, 0, kind, state), f->format);
+      rm_norm_repeat(f, n, to);
+      undecided = 0;
+    }
+#endif
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = state->undecided[j];
       rm_write_bits(rm_norm_result_at(f, set0, set1, i, state), rm_norm_accurate_result(f, &r, i, kind, state), f->format);
@@ -453,7 +470,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     known = rm_is_finite(s.err) && rm_is_finite(s.slope);
   }
   if (!known && rm_row_defer(state)) return;
-  const int64_t undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
+  int64_t undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;
@@ -466,6 +483,16 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     const int kind = rm_norm_classify(f, set0, set1, n, x);
     const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && rm_norm_is_flat(&r);
     if (flat) state->tiers.fast += undecided;
+#if !RM_DEVICE
+    if (undecided == n && !flat && !r.checked) r.checked = rm_norm_gradient_kind(&r, kind);
+    if (undecided == n && !flat && r.checked != FINITE && (kind == RM_SET_INVALID || !f->variance.base) &&
+        (f->outer == 1 || !rm_norm_in_place(f))) { /* all are NaN */
+      char *const to = rm_norm_result_at(f, set0, set1, 0, state);
+      rm_write_bits(to, rm_norm_accurate_gradient(f, &r, 0, kind, state), f->format);
+      rm_norm_repeat(f, n, to);
+      undecided = 0;
+    }
+#endif
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = state->undecided[j];
       rm_write_bits(rm_norm_result_at(f, set0, set1, i, state), flat ? 0 : rm_norm_accurate_gradient(f, &r, i, kind, state),

@@ -79,10 +79,10 @@ static uint64_t resolve(const part *p, int64_t i, rm_row_state *state) {
     sum = rm_two_sum(sum, v, &e);
     low += e + r;
     z += __builtin_fabs(e) + __builtin_fabs(r);
-    special += v;
+    if (f->format_x != RM_F64 || !rm_is_finite(x)) special += v;
     if (rm_is_nan(x)) classes |= rm_is_signalling(bits, f->format_x) ? RM_ACC_SNAN : RM_ACC_QNAN;
   }
-  if (!f->wild && f->format_x != RM_F64 && !rm_is_finite(special)) {
+  if (!f->wild && !rm_is_finite(special)) {
     state->tiers.fast++;
     if ((classes & RM_ACC_SNAN) || (rm_is_nan(special) && !classes)) state->flags |= RM_FLAG_INVALID;
     if (rm_is_nan(special)) return rm_nan_bits(f->format);

@@ -98,7 +98,10 @@ def rsub(x: torch.Tensor, y: Any, alpha: _Number = 1) -> torch.Tensor:
     if isinstance(y, torch.Tensor):
         return subtract(y, x, alpha=alpha)
     if alpha == 1:
-        return apply("subtract", y, x, dtype=format_of(x, y))
+        dtype = format_of(x, y)
+        if dtype in FORMATS and x.dtype is dtype and same_number(float(y), dtype) is None:
+            return formula_of("added", float(y), x.neg())
+        return apply("subtract", y, x, dtype=dtype)
     return apply("fma", -alpha, x, y, dtype=format_of(x, y))
 
 

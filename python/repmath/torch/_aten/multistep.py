@@ -18,6 +18,7 @@ from .common import (
     integers,
     kernel,
     once,
+    together,
     widened,
 )
 
@@ -183,8 +184,7 @@ def softshrink(x: torch.Tensor, lambd: _Number = 0.5) -> torch.Tensor:
 
 @kernel
 def softshrink_backward(g: torch.Tensor, x: torch.Tensor, lambd: _Number) -> torch.Tensor:
-    wide, limit = widened(x), float(lambd)
-    return torch.where((wide >= -limit) & (wide <= limit), g.new_zeros(()), g)
+    return formula("gate", float(lambd), *together(g, x.abs()))
 
 
 @kernel

@@ -163,7 +163,7 @@ _CLEANED = frozenset(
     getattr(torch.ops.aten, f"{name}{place}").default
     for name in ("ceil", "floor", "trunc", "round", "frac", "nextafter")
     for place in ("", "_")
-)
+) | {torch.ops.aten.angle.default}
 
 
 def _call(overload: Any, function: Any) -> _core.Call | None:

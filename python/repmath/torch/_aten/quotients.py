@@ -41,7 +41,7 @@ def _pair(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
 
 
 def _by_number(x: Any, y: Any) -> bool:
-    """Whether the divisor is a Python number that the formulas of remainders take as it is."""
+    """Whether the divisor is a Python number that the formulas of quotients and remainders take as it is."""
     if not isinstance(x, torch.Tensor) or type(y) not in (float, int) or x.dtype not in FORMATS or x.dtype is torch.float64:
         return False
     return bool(2.0**-800 <= abs(y) <= 2.0**800 and float(y) == y)
@@ -96,6 +96,8 @@ def _large(wide: Array, divisor: Array, mode: str, dtype: Any) -> Array:
 
 def _whole(x: Any, y: Any, mode: str) -> torch.Tensor:
     """The quotient rounded down or toward zero to a whole number, and this to the format."""
+    if _by_number(x, y):
+        return formula(mode, float(y), x)
     a, b, dtype = _pair(x, y)
     if a.dtype is dtype is not torch.float64:
         return formula(mode, 0.0, a, b)

@@ -203,12 +203,6 @@ def _logaddexp2(p: P, x: R, y: R) -> R:
     return p.own(p.add(above, p.where(p.compare("==", above, below), 1.0, more)))
 
 
-def _angle(p: P, x: R) -> R:
-    wide = p.wide(x)
-    made = p.own(p.where(p.compare("<", wide, 0.0), 3.141592653589793, p.where(p.compare("<", wide, 0.0), wide, 0.0)))
-    return p.where(p.compare("nan", wide), x, made)
-
-
 def _choice(name: str) -> Callable[[P, R, R], R]:
     def made(p: P, a: R, b: R) -> R:
         inner = p.where(p.compare("nan", b), a, p.formula(name, 0.0, a, b))
@@ -227,12 +221,12 @@ def _softshrink(p: P, x: R, limit: Any) -> R:
 
 
 def _softshrink_backward(p: P, g: R, x: R, limit: Any) -> R:
-    wide = p.wide(x)
-    return p.where(p.both(p.compare(">=", wide, -limit), p.compare("<=", wide, limit)), 0.0, g)
+    return p.formula("gate", limit, g, p.formula("max", 0.0, x, p.neg(x)))
 
 
 def _in_formula(name: str) -> Callable[[P, Any, Any], R]:
-    return lambda p, x, y: p.formula(name, 0.0, x, y)
+    """Of two tensors, or of one and a number that may be none of the format."""
+    return lambda p, x, y: p.formula(name, y, x) if isinstance(y, _Argument) else p.formula(name, 0.0, x, y)
 
 
 def _held(p: P, x: R, low: R | None = None, high: R | None = None) -> R:
@@ -282,7 +276,6 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "logit_backward": [(_logit_backward, {2: None}), (_logit_backward, {})],
     "sinc": [(_sinc, {})],
     "logaddexp2": [(_logaddexp2, {})],
-    "angle": [(_angle, {})],
     "fmax": [(_choice("max"), {})],
     "fmin": [(_choice("min"), {})],
     "softshrink": [(_softshrink, {})],
@@ -379,7 +372,7 @@ def gate_backward() -> _core.Call:
 
 # What steps compute faster than the table's functions for tensors of any size.
 _LARGE = frozenset(
-    """celu degrees elu elu_backward fmax fmin hardtanh_backward ldexp leaky_relu_backward logaddexp2 logit radians rsub""".split()
+    """celu degrees elu elu_backward fmax fmin hardtanh_backward ldexp leaky_relu_backward logaddexp2 logit radians rsub softshrink_backward""".split()
 )
 
 

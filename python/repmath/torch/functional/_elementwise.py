@@ -155,8 +155,10 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softsign(input: Tensor) -> Tensor:
     """``RN(x / RN(1 + abs(x)))``."""
-    size = torch.where(tensor("input", input) < 0, torch.neg(input), input)
-    result: Tensor = FUNCTIONS["divide"](input, FUNCTIONS["add"](size, 1.0))
+    held = tensor("input", input).detach()
+    sign = torch.copysign(torch.ones_like(held), held + 0.0)  # that of -0 is 1, as in a comparison with 0
+    size = OPERATORS["multiply"].overload(input, sign)
+    result: Tensor = OPERATORS["divide"].overload(input, FUNCTIONS["add"](size, 1.0))
     return result
 
 
