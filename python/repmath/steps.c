@@ -100,11 +100,11 @@ int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *t
   return 1;
 }
 
-#define FILL(type)                                             \
-  do {                                                         \
-    type v, *const all = (type *)(void *)to;                   \
-    memcpy(&v, r->x, sizeof v);                                \
-    for (int64_t i = 0; i < r->length; i++) all[i] = v;        \
+#define FILL(type)                                      \
+  do {                                                  \
+    type v, *const all = (type *)(void *)to;            \
+    memcpy(&v, r->x, sizeof v);                         \
+    for (int64_t i = 0; i < r->length; i++) all[i] = v; \
   } while (0)
 void rm_py_copy_runs(rm_py_runs *r, int64_t count, char *to) {
   const size_t bytes = (size_t)r->length * (size_t)r->size;

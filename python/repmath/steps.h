@@ -63,7 +63,7 @@ typedef struct {
   const char *x;
   int64_t length;
   ptrdiff_t size, step; /* 0, or size */
-  int outer, same;      /* same: all runs are one */
+  int outer, same; /* same: all runs are one */
   int64_t at[8], shape[8];
   ptrdiff_t stride[8];
 } rm_py_runs;

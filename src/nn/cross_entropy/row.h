@@ -456,7 +456,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
         const int64_t i = s.undecided[j];
         if (i == r.target) continue;
         /* Of a logit -infinity the value is 0; of one that exponentials() replaces by 0 it is less than 2^-181. */
-        if (e[i] == 0.0 && s.a < 0.0) rm_write_bits(out + i * size, rm_signed_zero(rm_is_finite(r.x[i]), f->format), f->format);
+        if (e[i] == 0.0 && s.a < 0.0)
+          rm_write_bits(out + i * size, rm_signed_zero(rm_is_finite(r.x[i]), f->format), f->format);
         else s.undecided[kept++] = i;
       }
       undecided = kept;

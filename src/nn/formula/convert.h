@@ -10,17 +10,17 @@
 
 /* Whether one of n elements, at most 4 RM_LANES, is finite and becomes infinite in format `to`: its magnitude is `first` or
  * more, and below infinity. */
-#define RM_ANY_OVERFLOWING(type, first_bits)                                                    \
-  {                                                                                             \
-    type bits[4 * RM_LANES];                                                                    \
-    const type size = (type)(rm_sign_bit(from) - 1), infinity = (type)rm_infinity_bits(from);   \
-    const type first = (type)(first_bits), room = (type)(infinity - first);                     \
-    int any = 0;                                                                                \
-    __builtin_memcpy(bits, x, (uint64_t)n * sizeof *bits);                                      \
-    for (int i = 0; i < n; i++) any |= (type)((bits[i] & size) - first) < room;                 \
-    return any;                                                                                 \
+#define RM_ANY_OVERFLOWING(type, first_bits)                                                  \
+  {                                                                                           \
+    type bits[4 * RM_LANES];                                                                  \
+    const type size = (type)(rm_sign_bit(from) - 1), infinity = (type)rm_infinity_bits(from); \
+    const type first = (type)(first_bits), room = (type)(infinity - first);                   \
+    int any = 0;                                                                              \
+    __builtin_memcpy(bits, x, (uint64_t)n * sizeof *bits);                                    \
+    for (int i = 0; i < n; i++) any |= (type)((bits[i] & size) - first) < room;               \
+    return any;                                                                               \
   }
-RM_FN int rm_any_overflowing(int from, int to, int n, const char *x) {
+RM_STATIC int rm_any_overflowing(int from, int to, int n, const char *x) {
   const double limit = rm_overflow_limit(to);
   const float single = (float)limit;
   uint32_t bits_of_single;
@@ -33,6 +33,12 @@ RM_FN int rm_any_overflowing(int from, int to, int n, const char *x) {
   }
 }
 #undef RM_ANY_OVERFLOWING
+
+/* The exceptions of a step whose results are not all finite; other: 2 if one of the arguments is NaN. */
+RM_COLD uint32_t rm_convert_flags(int from, int to, int n, const char *x, int other) {
+  return (other == 2 && rm_any_signalling(x, n, from) ? RM_FLAG_INVALID : 0) |
+         (rm_any_overflowing(from, to, n, x) ? RM_FLAG_OVERFLOW : 0);
+}
 
 /* A whole step of elements; returns 0 if all results are finite, 2 if one of the arguments is NaN, else 1. */
 #if RM_HAS_VF32 && RM_B32
@@ -98,10 +104,7 @@ RM_FN uint32_t rm_convert_loop(int64_t n, const char *x, char *out, const int fr
     else
 #endif
       other = rm_convert_b64(p, q, from, to);
-    if (RM_UNLIKELY(other)) {
-      if (other == 2 && rm_any_signalling(p, RM_CONVERT_STEP, from)) flags |= RM_FLAG_INVALID;
-      if (!(flags & RM_FLAG_OVERFLOW) && rm_any_overflowing(from, to, RM_CONVERT_STEP, p)) flags |= RM_FLAG_OVERFLOW;
-    }
+    if (RM_UNLIKELY(other)) flags |= rm_convert_flags(from, to, RM_CONVERT_STEP, p, other);
     if (!whole) __builtin_memcpy(out + i * so, made, (size_t)(count * so));
   }
   return flags;

@@ -86,14 +86,23 @@ RM_FN double rm_odd_divided(double x, double y, double quotient, double less, do
 /* The same to odd, for a divisor y of up to 53 bits and a finite quotient, of 2^53 or more: the boundary may then lie nearer
  * than that. The value is quotient + the whole number beside rest/y, whose sign decides; rest is exact, as that of each
  * rounded quotient is, and at most half a last place of the quotient, in units of y. */
-RM_STATIC double rm_odd_far_divided(double x, double y, double quotient, int down) {
+RM_COLD double rm_odd_far_divided(double x, double y, double quotient, int down) {
   const double p = quotient * y, rest = (x - p) - rm_two_prod_error(quotient, y, p);
   const double size = __builtin_fabs(rest) >= __builtin_fabs(y) ? 1.0 : 0.0; /* of the whole number toward zero from rest/y */
   const int above = (rest < 0.0) == (y < 0.0); /* whether rest/y is not negative */
-  const int lower = down || quotient > 0.0;    /* whether the value is the whole number below, not above */
+  const int lower = down || quotient > 0.0; /* whether the value is the whole number below, not above */
   double step = above ? size : -size;
   if (rest != 0.0 && above != lower) step = above ? 1.0 : -1.0;
   return rm_odd(quotient, step);
+}
+
+/* Puts those quotients by y, which formula FLOOR (`down`) or TRUNC has made, to r. */
+RM_COLD void rm_odd_far_quotients(int n, const double *x, double y, int down, double *r) {
+  for (int i = 0; i < n; i++) {
+    if (rm_odd_is_near(r[i])) continue;
+    const double quotient = x[i] / y;
+    if (!rm_odd_is_near(quotient) && rm_is_finite(quotient)) r[i] = rm_odd_far_divided(x[i], y, quotient, down);
+  }
 }
 
 /* x less the multiple of y toward zero, for a quotient of 2^53 or more: each step leaves less than 2^-50 of x. */
@@ -141,16 +150,9 @@ RM_STATIC void rm_odd_values(int formula, double a, int by_number, int n, const 
     }
     default: break;
   }
-  int64_t far = 0;
-  if (formula == RM_FORMULA_FLOOR || formula == RM_FORMULA_TRUNC) {
-    for (int i = 0; i < n && by_number; i++) far |= rm_odd_is_near(r[i]) ? 0 : -1;
-    for (int i = 0; i < n && far; i++) {
-      const double quotient = x[i] / y[i];
-      if (!rm_odd_is_near(quotient) && rm_is_finite(quotient))
-        r[i] = rm_odd_far_divided(x[i], y[i], quotient, formula == RM_FORMULA_FLOOR);
-    }
-  }
+  if (by_number && formula < RM_FORMULA_FMOD) rm_odd_far_quotients(n, x, a, formula == RM_FORMULA_FLOOR, r);
   if (formula < RM_FORMULA_FMOD) return;
+  int64_t far = 0;
   for (int i = 0; i < n; i++) {
     double q;
     const double quotient = x[i] / y[i];

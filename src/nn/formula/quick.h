@@ -156,6 +156,19 @@ RM_FN int rm_quick_is_odd(const int formula) {
   return formula == RM_FORMULA_OVER || formula == RM_FORMULA_HARDSIGMOID || formula == RM_FORMULA_HARDSIGMOID_GRADIENT;
 }
 
+/* Those of one array that are infinite where it is. */
+RM_FN int rm_quick_has_ends(const int formula) {
+  return formula == RM_FORMULA_SCALED || formula == RM_FORMULA_ADDED || formula == RM_FORMULA_LEAKY ||
+         formula == RM_FORMULA_SHRINK;
+}
+
+/* Their lanes of an infinite x, as beside a mask, whose infinite value v raises nothing, go to *odd; returns the others left. */
+RM_COLD vm64 rm_quick_ends(const vf64 *x, const vf64 *v, vm64 left, vf64 *odd) {
+  const vm64 ends = vm64_and(vf64_is_infinite(*x), vf64_is_infinite(*v));
+  *odd = vf64_select(ends, *v, *odd);
+  return vm64_andnot(left, ends);
+}
+
 /* x/d to odd. */
 RM_FN vf64 rm_quick_quotient(const rm_quick_numbers *c, vf64 x) {
   const vf64 q = vf64_mad(x, c->high, vf64_mul(x, c->low));
@@ -259,11 +272,7 @@ RM_FN uint32_t rm_quick_loop(const rm_formula_problem *p, int64_t i, int64_t end
     }
     if (rm_quick_has_odd(formula)) {
       vm64 left = rm_quick_odd(&c, formula, x, y, z, &odd);
-      if (!vm64_none(left)) { /* an infinite value of an infinite x, as beside a mask, raises nothing */
-        const vm64 ends = vm64_and(vf64_is_infinite(x), vf64_is_infinite(v));
-        odd = vf64_select(ends, v, odd);
-        left = vm64_andnot(left, ends);
-      }
+      if (rm_quick_has_ends(formula) && !vm64_none(left)) left = rm_quick_ends(&x, &v, left, &odd);
       if (vm64_none(left)) {
         rm_store_elements(p->out + at, odd, RM_F32);
         continue;

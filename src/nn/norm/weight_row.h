@@ -65,8 +65,9 @@ RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_
   s->kind[set] = (signed char)rm_norm_classify(f, set0, set1, rm_norm_length(f), x);
 }
 
-/* A NaN for a set of no definite statistics, or a sum with a gradient that is not finite; else 0. */
-RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_range *w, int *nan) {
+/* Whether the gradient is NaN: a set has no definite statistics, or the sum a gradient that is not finite. Beside a NaN
+ * nothing is raised; what has been raised already need not be looked for. */
+RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_range *w, uint32_t raised, int *nan) {
   const rm_norm_problem *f = &s->f;
   int bad = 0;
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
@@ -79,6 +80,7 @@ RM_STATIC int rm_norm_weight_is_bad(const rm_norm_weights *s, const rm_weight_ra
           const double u = rm_read_element(x + o * f->x.outer + k * f->x.inner, f->format);
           bad |= !rm_is_finite(v) || !rm_is_finite(u);
           *nan |= rm_is_nan(v) || rm_is_nan(u);
+          if (bad && (*nan || (raised & RM_FLAG_INVALID))) return 1;
         }
       }
     }
@@ -106,7 +108,8 @@ RM_STATIC int rm_norm_weight_is_flat(const rm_norm_problem *f, const rm_weight_r
 RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_weight_range *range, rm_row_state *state) {
   const int format = s->f.format;
   int nan = 0;
-  if (rm_norm_weight_is_bad(s, range, &nan)) { /* an infinite term is multiplied by a deviation without a limit */
+  if (rm_norm_weight_is_bad(s, range, state->flags,
+                            &nan)) { /* an infinite term is multiplied by a deviation without a limit */
     if (!nan) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);
   }
