@@ -162,7 +162,8 @@ RM_FN int rm_quick_has_ends(const int formula) {
          formula == RM_FORMULA_SHRINK;
 }
 
-/* Their lanes of an infinite x, as beside a mask, whose infinite value v raises nothing, go to *odd; returns the others left. */
+/* Their lanes of an infinite x, as beside a mask, whose infinite value v raises nothing, go to *odd; returns the others of
+ * `left`. */
 RM_COLD vm64 rm_quick_ends(const vf64 *x, const vf64 *v, vm64 left, vf64 *odd) {
   const vm64 ends = vm64_and(vf64_is_infinite(*x), vf64_is_infinite(*v));
   *odd = vf64_select(ends, *v, *odd);
