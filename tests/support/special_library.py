@@ -61,7 +61,7 @@ def _call(function, argument, x, dtype, *more):
     out, undecided, left = np.zeros(x.shape, dtype), np.full(x.shape, 7, np.uint8), ctypes.c_int64(-1)
     pointers = [ctypes.c_void_p(v.ctypes.data) if isinstance(v, np.ndarray) else ctypes.c_int64(v) for v in more]
     code = function(
-        ctypes.byref(argument), _code(x.dtype), _code(dtype), ctypes.c_int64(x.size), ctypes.c_void_p(x.ctypes.data), *pointers,
+        *([] if argument is None else [ctypes.byref(argument)]), _code(x.dtype), _code(dtype), ctypes.c_int64(x.size), ctypes.c_void_p(x.ctypes.data), *pointers,
         ctypes.c_void_p(out.ctypes.data), ctypes.c_void_p(undecided.ctypes.data), ctypes.byref(left),
     )  # fmt: skip
     assert code == OK and left.value == undecided.sum() and undecided.max(initial=0) <= 1
@@ -88,3 +88,7 @@ def derivative(lib, order, x, dtype, bernoulli):
 def even_series(lib, order, sign, scaled, x, dtype, table=None):
     table = bessel_table(order) if table is None else table
     return _call(lib.rm_even_series_values, EvenSeries(order, sign, scaled, table.size // 2, table.ctypes.data), x, dtype)
+
+
+def lgamma(lib, x, dtype):
+    return _call(lib.rm_lgamma_values, None, x, dtype)

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from ... import _core
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import (
@@ -96,6 +97,17 @@ def logit_backward(g: torch.Tensor, x: torch.Tensor, eps: float | None = None) -
     return torch.where((wide < low) | (wide > 1 - low), made.new_full((), outside), made)
 
 
+# lgamma in binary64, which is a prepared call too.
+LGAMMA = _core.Special(3, (), [])
+
+
+def _lgamma(x: torch.Tensor) -> torch.Tensor:
+    """Of a tensor of binary64."""
+    made: Any = LGAMMA(x)
+    found: torch.Tensor = apply("lgamma", x) if made is NotImplemented else made
+    return found
+
+
 @integers
 @kernel
 def mvlgamma(x: torch.Tensor, p: int) -> torch.Tensor:
@@ -104,7 +116,7 @@ def mvlgamma(x: torch.Tensor, p: int) -> torch.Tensor:
         raise RuntimeError("p has to be greater than or equal to 1")
     x = as_float(x)
     halves = torch.arange(p, dtype=torch.float64) / 2
-    terms = apply("lgamma", apply("subtract", widened(x).unsqueeze(-1), halves))
+    terms = _lgamma(apply("subtract", widened(x).unsqueeze(-1), halves))
     total: torch.Tensor = KERNELS["sum"](terms, [-1])
     return convert(apply("add", total, p * (p - 1) / 4 * math.log(math.pi)), x.dtype)
 

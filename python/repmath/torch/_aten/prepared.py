@@ -7,7 +7,7 @@ import torch
 from ... import _core
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
-from . import bessel, foreach_fused, histograms, interpolation, polynomials, steps, zeta
+from . import bessel, foreach_fused, histograms, interpolation, multistep, polynomials, steps, zeta
 from .layers import MARK, heads_within_rows, laid_out
 from .table import FUNCTIONS, OPERATORS
 
@@ -216,6 +216,8 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return made if into == "new" else _core.Given(made) if into == "out" else None
     # An overload's recipe goes before that of the function.
     own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
+    if name == "lgamma" and into == "new":
+        return _core.Either(multistep.LGAMMA, _core.Elementwise(into=into, **RECIPES[name]))
     found = ([] if own is None else [_core.Elementwise(into=into, **own)]) + steps.calls(overload, name, into)
     return None if not found else found[0] if len(found) == 1 else _core.Either(*found)
 
