@@ -45,17 +45,36 @@ RM_FN uint32_t rm_chunk_word(const rm_words_chunk *c, int64_t i) {
   return w;
 }
 
-/* R of a word. */
-RM_FN uint64_t rm_addend(uint32_t w, const int stochastic, const int dropped) {
-  const uint64_t rest = ~w;
-  if (!stochastic) return ((UINT64_C(1) << dropped) - 1) & (0 - (uint64_t)(w >> 31));
-  return dropped == 29 ? rest >> 3 : (rest << (dropped - 32)) + (UINT64_C(1) << (dropped - 33)) - 1;
+/* RM_LANES neighbouring words. */
+#if RM_SIMD == RM_SIMD_AVX512 || RM_SIMD == RM_SIMD_AVX2 || RM_SIMD == RM_SIMD_NEON
+typedef uint32_t rm_words32 __attribute__((vector_size(4 * RM_LANES)));
+typedef int64_t rm_words64 __attribute__((vector_size(8 * RM_LANES)));
+RM_FN vi64 rm_words_vector(const void *at) {
+  rm_words32 w;
+  __builtin_memcpy(&w, at, sizeof w);
+  return (vi64) __builtin_convertvector(w, rm_words64);
+}
+#else
+RM_FN vi64 rm_words_vector(const void *at) {
+  uint32_t w;
+  __builtin_memcpy(&w, at, sizeof w);
+  return vi64_set1((int64_t)w);
+}
+#endif
+
+/* R of words. */
+RM_FN vi64 rm_addends(vi64 w, const int stochastic, const int dropped) {
+  const vi64 rest = vi64_xor(w, vi64_set1(0xffffffff));
+  if (!stochastic) return vi64_and(vi64_sub(vi64_set1(0), vi64_srl(w, 31)), vi64_set1((INT64_C(1) << dropped) - 1));
+  if (dropped == 29) return vi64_srl(rest, 3);
+  if (dropped == 42) return vi64_add(vi64_sll(rest, 10), vi64_set1((1 << 9) - 1));
+  return vi64_add(vi64_sll(rest, 13), vi64_set1((1 << 12) - 1));
 }
 
-/* R of each of the chunk's words. */
+/* R of each of the chunk's words, and of what stands behind them up to a whole vector. */
 RM_STATIC void rm_words_addends(rm_words_chunk *c, int64_t n, const int stochastic, const int dropped) {
-  for (int64_t i = 0; i < n; i++) c->add[i] = (int64_t)rm_addend(rm_chunk_word(c, i), stochastic, dropped);
-  for (int64_t i = n; i < n + RM_LANES; i++) c->add[i] = 0;
+  for (int64_t i = 0; i < n; i += RM_LANES)
+    vi64_store(c->add + i, rm_addends(rm_words_vector(c->word + i), stochastic, dropped));
 }
 
 /* Values within r >= 0 of c, with the R of their words: *y is the rounded number, or a zero of c's sign where the value is

@@ -3,33 +3,27 @@
 #include "formula.h"
 #include "kernels.h"
 
-/* At most RM_WORDS_CHUNK values and their words, rounded to neighbours in memory. The last vector takes copies. */
-RM_FN int64_t round_chunk(const double *middle, const double *radius, int64_t n, const rm_words_chunk *words, int mode,
-                          char *out, uint8_t *undecided, uint32_t *flags, const int fmt) {
+/* At most RM_WORDS_CHUNK values, whole vectors of them in memory, and their words from `first` on, rounded to neighbours in
+ * memory, whole vectors too. */
+static int64_t round_chunk(const double *middle, const double *radius, int64_t n, const rm_words_chunk *words, int64_t first,
+                           int mode, int fmt, char *out, uint8_t *undecided, uint32_t *flags) {
   const int size = rm_size_of(fmt);
   int64_t open = 0;
+  __builtin_memset(undecided, 0, (size_t)n);
   for (int64_t i = 0; i < n; i += RM_LANES) {
     const int lanes = n - i < RM_LANES ? (int)(n - i) : RM_LANES;
-    const double *m = middle + i, *s = radius ? radius + i : 0;
-    double copy[2][RM_LANES];
-    char result[8 * RM_LANES], *const at = out + i * size;
-    if (lanes < RM_LANES) {
-      for (int l = 0; l < RM_LANES; l++) copy[0][l] = l < lanes ? m[l] : 0.0, copy[1][l] = s && l < lanes ? s[l] : 0.0;
-      m = copy[0], s = s ? copy[1] : 0;
-    }
-    const vf64 c = vf64_load(m), r = s ? vf64_load(s) : vf64_set1(0.0);
+    const vf64 c = vf64_load(middle + i), r = vf64_load(radius + i);
     vf64 y;
-    const uint32_t left = vm64_bits(rm_round_ball_vector(c, r, vi64_load(words->add + i), fmt, &y)) & ((1u << lanes) - 1);
-    rm_store_elements(lanes < RM_LANES ? result : at, y, fmt);
-    if (lanes < RM_LANES) __builtin_memcpy(at, result, (size_t)(lanes * size));
-    for (int l = 0; l < lanes; l++) undecided[i + l] = 0;
+    const vi64 add =
+        rm_addends(rm_words_vector(words->word + first + i), mode == RM_ROUND_STOCHASTIC, 53 - rm_precision(fmt));
+    const uint32_t left = vm64_bits(rm_round_ball_vector(c, r, add, fmt, &y)) & ((1u << lanes) - 1);
+    rm_store_elements(out + i * size, y, fmt);
     for (uint32_t rest = left; rest; rest &= rest - 1) {
       const int l = __builtin_ctz(rest);
-      double v[RM_LANES], e[RM_LANES];
       uint64_t bits = 0;
-      vf64_store(v, c), vf64_store(e, r);
-      const int unknown = rm_round_within(v[l], e[l], fmt, rm_random_mode(mode, rm_chunk_word(words, i + l)), &bits, flags);
-      rm_write_bits(at + l * size, unknown ? 0 : bits, fmt);
+      const rm_mode of = rm_random_mode(mode, rm_chunk_word(words, first + i + l));
+      const int unknown = rm_round_within(middle[i + l], radius[i + l], fmt, of, &bits, flags);
+      rm_write_bits(out + (i + l) * size, unknown ? 0 : bits, fmt);
       undecided[i + l] = (uint8_t)unknown;
       open += unknown;
     }
@@ -38,48 +32,44 @@ RM_FN int64_t round_chunk(const double *middle, const double *radius, int64_t n,
 }
 
 /* The words of a chunk of elements [at, end), and how many it has. */
-RM_FN int64_t chunk_of(rm_words_chunk *words, const rm_random_rounding *r, int64_t at, int64_t end, const int fmt) {
+RM_FN int64_t chunk_of(rm_words_chunk *words, const rm_random_rounding *r, int64_t at, int64_t end) {
   const int64_t n = end - at < RM_WORDS_CHUNK ? end - at : RM_WORDS_CHUNK;
   rm_words_fill(words, r->seed, r->stream, r->first + at, n);
-  rm_words_addends(words, n, r->mode == RM_ROUND_STOCHASTIC, 53 - rm_precision(fmt));
   return n;
 }
 
-RM_FN int64_t balls_as(const rm_balls *p, int64_t begin, int64_t end, uint32_t *flags, const int fmt) {
+static int64_t balls(const rm_balls *p, int64_t begin, int64_t end, uint32_t *flags) {
+  const int size = rm_size_of(p->format);
   rm_words_chunk words;
-  double plain[RM_WORDS_CHUNK];
+  double middle[RM_WORDS_CHUNK + RM_LANES], radius[RM_WORDS_CHUNK + RM_LANES];
+  char result[4 * (RM_WORDS_CHUNK + RM_LANES)];
   int64_t open = 0;
+  for (int64_t i = 0; i < RM_WORDS_CHUNK + RM_LANES; i++) middle[i] = radius[i] = 0.0;
   for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
-    const int64_t n = chunk_of(&words, p->r, at, end, fmt);
-    for (int64_t i = 0; i < n; i++) plain[i] = p->middle[at + i] + 0.0; /* -0 becomes +0 */
-    open += round_chunk(plain, p->radius ? p->radius + at : 0, n, &words, p->r->mode, p->out + at * rm_size_of(fmt),
-                        p->undecided + at, flags, fmt);
+    const int64_t n = chunk_of(&words, p->r, at, end);
+    for (int64_t i = 0; i < n; i++) middle[i] = p->middle[at + i] + 0.0; /* -0 becomes +0 */
+    if (p->radius) __builtin_memcpy(radius, p->radius + at, (size_t)n * sizeof *radius);
+    open += round_chunk(middle, radius, n, &words, 0, p->r->mode, p->format, result, p->undecided + at, flags);
+    __builtin_memcpy(p->out + at * size, result, (size_t)(n * size));
   }
   return open;
 }
 
-static int64_t balls(const rm_balls *p, int64_t begin, int64_t end, uint32_t *flags) {
-  switch (p->format) {
-    case RM_FORMAT_F16: return balls_as(p, begin, end, flags, RM_F16);
-    case RM_FORMAT_BF16: return balls_as(p, begin, end, flags, RM_BF16);
-    default: return balls_as(p, begin, end, flags, RM_F32);
-  }
-}
-
 /* --- elementwise functions and formulas */
 
-/* An array's elements [at, at + n) in binary64. */
+/* An array's elements [at, at + n) in binary64, then ones up to a whole vector. */
 static void widen(const rm_random_array *x, int64_t at, int64_t n, double *out) {
   const int fmt = x->format;
   const char *p = x->base + at * x->stride;
   int64_t i = 0;
   if (x->stride == 0) {
-    const double v = rm_read_element(p, fmt);
-    for (; i < n; i++) out[i] = v;
+    const vf64 v = vf64_set1(rm_read_element(p, fmt));
+    for (; i + RM_LANES <= n; i += RM_LANES) vf64_store(out + i, v);
   } else if (x->stride == rm_size_of(fmt)) {
     for (; i + RM_LANES <= n; i += RM_LANES) vf64_store(out + i, rm_load_elements(p + i * x->stride, fmt));
   }
   for (; i < n; i++) out[i] = rm_read_element(p + i * x->stride, fmt);
+  for (; i % RM_LANES; i++) out[i] = 1.0;
 }
 
 /* Evaluates vectors: v[k] + i are the arguments. */
@@ -89,13 +79,13 @@ static void widen(const rm_random_array *x, int64_t at, int64_t n, double *out) 
     const rm_vball y = rm_vball_exact(vf64_load(v[1] + i)); \
     const rm_vball z = rm_vball_exact(vf64_load(v[2] + i)); \
     const rm_vball a = rm_vball_exact(vf64_load(v[3] + i)); \
-    (void)y, (void)z, (void)a;                              \
+    (void)x, (void)y, (void)z, (void)a;                     \
     const rm_vball result = expression;                     \
     vf64_store(middle + i, result.m);                       \
     vf64_store(radius + i, result.r);                       \
   }
 
-/* n is padded to whole vectors; the pads of the arguments are ones. */
+/* n is padded to whole vectors; the pads of the arguments are ones. Arrays that a formula has not hold anything. */
 static void evaluate(const rm_random_elements *p, double (*v)[RM_WORDS_CHUNK + RM_LANES], int64_t n, double *middle,
                      double *radius, uint32_t *ignored) {
   const rm_vball one = rm_vball_exact(vf64_set1(1.0));
@@ -132,43 +122,114 @@ static void evaluate(const rm_random_elements *p, double (*v)[RM_WORDS_CHUNK + R
   }
 }
 
-RM_FN int64_t elements_as(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags, const int fmt) {
-  const int size = rm_size_of(fmt);
-  rm_words_chunk words;
+/* Elements [at, at + n) of a chunk, whose words begin at `first`: balls, and what these leave. */
+static int64_t by_balls(const rm_random_elements *p, int64_t at, int64_t n, const rm_words_chunk *words, int64_t first,
+                        char *result, uint32_t *flags) {
+  const int fmt = p->format, size = rm_size_of(fmt);
+  const int64_t whole = (n + RM_LANES - 1) / RM_LANES * RM_LANES;
   double v[RM_RANDOM_ARRAYS][RM_WORDS_CHUNK + RM_LANES], middle[RM_WORDS_CHUNK + RM_LANES], radius[RM_WORDS_CHUNK + RM_LANES];
-  char result[4 * RM_WORDS_CHUNK];
   uint8_t undecided[RM_WORDS_CHUNK];
+  uint32_t ignored = 0;
   int64_t open = 0;
-  for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
-    const int64_t n = chunk_of(&words, p->r, at, end, fmt), whole = (n + RM_LANES - 1) / RM_LANES * RM_LANES;
-    uint32_t ignored = 0;
-    for (int k = 0; k < RM_RANDOM_ARRAYS; k++) {
-      if (p->x[k].base) widen(&p->x[k], at, n, v[k]);
-      for (int64_t i = p->x[k].base ? n : 0; i < whole; i++) v[k][i] = 1.0;
+  for (int k = 0; k < RM_RANDOM_ARRAYS; k++)
+    if (p->x[k].base) widen(&p->x[k], at, n, v[k]);
+  evaluate(p, v, whole, middle, radius, &ignored);
+  if (p->plus_zero)
+    for (int64_t i = 0; i < n; i += RM_LANES) /* -0 becomes +0 */
+      vf64_store(middle + i, vf64_add(vf64_load(middle + i), vf64_set1(0.0)));
+  int64_t left = round_chunk(middle, radius, n, words, first, p->r->mode, fmt, result, undecided, flags);
+  for (int64_t i = 0; left && i < n; i++)
+    if (undecided[i]) {
+      left--;
+      open += !p->rest;
+      if (p->rest) rm_write_bits(result + i * size, p->rest(p, at + i, rm_chunk_word(words, first + i), flags), fmt);
     }
-    evaluate(p, v, whole, middle, radius, &ignored);
-    if (p->plus_zero)
-      for (int64_t i = 0; i < n; i++) middle[i] += 0.0; /* -0 becomes +0 */
-    int64_t left = round_chunk(middle, radius, n, &words, p->r->mode, result, undecided, flags, fmt);
-    for (int64_t i = 0; left && i < n; i++)
-      if (undecided[i]) {
-        left--;
-        open += !p->rest;
-        if (p->rest) rm_write_bits(result + i * size, p->rest(p, at + i, words.word[i], flags), fmt);
-      }
-    if (p->stride_out == size) __builtin_memcpy(p->out + at * size, result, (size_t)(n * size));
-    else
-      for (int64_t i = 0; i < n; i++) __builtin_memcpy(p->out + (at + i) * p->stride_out, result + i * size, (size_t)size);
-  }
   return open;
 }
 
-static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags) {
-  switch (p->format) {
-    case RM_FORMAT_F16: return elements_as(p, begin, end, flags, RM_F16);
-    case RM_FORMAT_BF16: return elements_as(p, begin, end, flags, RM_BF16);
-    default: return elements_as(p, begin, end, flags, RM_F32);
+/* Operations that are x y + z, whose arguments are these arrays or constants: 1, -1 or -0, which as z changes no product. */
+typedef struct {
+  rm_random_array x, y, z;
+} quick;
+
+static const double constants[] = {1.0, -1.0, -0.0};
+static const char *const nothing = (const char *)(constants + 2);
+static rm_random_array constant(int which) { return (rm_random_array){(const char *)(constants + which), 0, RM_FORMAT_F64}; }
+
+/* Whether products of it and a number of 24 bits are exact in binary64. */
+static int is_short(const rm_random_array *a) {
+  const double v = rm_read_element(a->base, a->format), size = v < 0.0 ? -v : v;
+  return (rm_bits64(v) & 0xffffff) == 0 && size >= 0x1p-500 && size <= 0x1p500;
+}
+
+static int is_quick(const rm_random_elements *p, quick *q) {
+  const rm_random_array *x = p->x;
+  switch (p->formula) {
+    case RM_BALL_ADD: *q = (quick){x[0], constant(0), x[1]}; break;
+    case RM_BALL_SUBTRACT: *q = (quick){x[1], constant(1), x[0]}; break;
+    case RM_BALL_MULTIPLY: *q = (quick){x[0], x[1], constant(2)}; break;
+    case RM_FORMULA_SCALED: *q = (quick){x[0], x[3], constant(2)}; break;
+    case RM_FORMULA_PLUS: *q = (quick){x[1], x[3], x[0]}; break;
+    default: return 0;
   }
+  const rm_random_array *const each[] = {&q->x, &q->y, &q->z};
+  for (int k = 0; k < 3; k++)
+    if (each[k]->stride && each[k]->stride != rm_size_of(each[k]->format)) return 0;
+  return q->y.format != RM_FORMAT_F64 || q->y.stride || is_short(&q->y);
+}
+
+/* RM_LANES elements of an array that is contiguous, or one number. */
+RM_FN vf64 vector_at(const rm_random_array *x, vf64 same, int64_t i, const int fmt) {
+  return x->stride ? rm_load_elements(x->base + i * x->stride, fmt) : same;
+}
+static vf64 same_number(const rm_random_array *x) { return vf64_set1(x->stride ? 0.0 : rm_read_element(x->base, x->format)); }
+
+/* The elements [at, at + n) of a chunk that have x y + z in binary64, whole vectors: products of two numbers of at most 24
+ * bits, or is_short, are exact and far from its limits, and the two-sum says whether the sum is. So nothing but one addition
+ * of R rounds an element among the normal numbers of the format, and a zero is that of binary64, or +0. Other vectors are
+ * those of by_balls, and the rest of a chunk with many of them. sums: z is not -0. */
+RM_FN int64_t exactly(const rm_random_elements *p, const quick *q, int64_t at, int64_t n, const rm_words_chunk *words,
+                      char *result, uint32_t *flags, const int fmt, const int sums) {
+  enum { MANY = 6 };
+  const int size = rm_size_of(fmt), dropped = 53 - rm_precision(fmt), stochastic = p->r->mode == RM_ROUND_STOCHASTIC;
+  const vi64 kept = vi64_set1(-(INT64_C(1) << dropped)), least = vi64_set1((int64_t)(1023 + rm_emin(fmt)) << 52);
+  const vi64 range = vi64_set1((int64_t)(rm_emax(fmt) - rm_emin(fmt)) << 52);
+  const vf64 x0 = same_number(&q->x), y0 = same_number(&q->y), z0 = same_number(&q->z), zero = vf64_set1(0.0);
+  const vf64 sign = vf64_set1(p->plus_zero ? 0.0 : -0.0);
+  int64_t open = 0, i = 0;
+  for (int many = 0; i + RM_LANES <= n && many < MANY; i += RM_LANES) {
+    vf64 lost = zero, c = vf64_mul(vector_at(&q->x, x0, at + i, fmt), vector_at(&q->y, y0, at + i, fmt));
+    if (sums) c = vf64_two_sum(c, vector_at(&q->z, z0, at + i, fmt), &lost);
+    const vi64 a = vi64_and(vi64_add(vf64_bits(c), rm_addends(rm_words_vector(words->word + i), stochastic, dropped)), kept);
+    const vm64 none = vf64_eq(c, zero);
+    const vm64 normal = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(c)), least), range);
+    rm_store_elements(result + i * size, vf64_select(none, vf64_add(c, sign), vf64_from_bits(a)), fmt);
+    if (RM_LIKELY(vm64_none(vm64_not(vm64_and(vm64_or(normal, none), vf64_eq(lost, zero)))))) continue;
+    many++;
+    open += by_balls(p, at + i, RM_LANES, words, i, result + i * size, flags);
+  }
+  return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * size, flags) : open;
+}
+
+static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags) {
+  const int size = rm_size_of(p->format);
+  rm_words_chunk words;
+  char result[4 * (RM_WORDS_CHUNK + RM_LANES)];
+  quick q;
+  const int is = is_quick(p, &q);
+  int64_t open = 0;
+  for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
+    const int64_t n = chunk_of(&words, p->r, at, end);
+    char *const out = p->out + at * p->stride_out;
+    if (!is) open += by_balls(p, at, n, &words, 0, result, flags);
+    else if (p->format != RM_FORMAT_F32) open += exactly(p, &q, at, n, &words, result, flags, p->format, 1);
+    else if (q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 0);
+    else open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 1);
+    if (p->stride_out == size) __builtin_memcpy(out, result, (size_t)(n * size));
+    else
+      for (int64_t i = 0; i < n; i++) __builtin_memcpy(out + i * p->stride_out, result + i * size, (size_t)size);
+  }
+  return open;
 }
 
 static void fill(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out) {

@@ -840,7 +840,8 @@ def balls_rounded_at_random(lib, rng):
 
 
 def elements_rounded_at_random(lib, rng):
-    """1 + y and exp(y), where y is below or above the threshold of its element: nearer to it than binary64 tells, for the small ones."""
+    """1 + y and exp(y), where y is below or above the threshold of its element: nearer to it than binary64 tells, for the small ones; and products that are
+    subnormal."""
     n = 20000
     how, words, found = RandomRounding(4, 7, 3, 0), np.empty(n, np.uint32), []  # RM_ROUND_STOCHASTIC
     f = lib.rm_random_rounding_words
@@ -851,7 +852,8 @@ def elements_rounded_at_random(lib, rng):
     one, out = np.ones(n, np.float32), np.empty(n, np.float32)
     f = lib.rm_random_elementwise
     f.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_ssize_t, ctypes.c_void_p]
-    for name, columns in ((b"add", (one, y)), (b"exp", (y,))):
+    small = np.float32(2.0**-70) * (one + y * np.float32(2.0**30)), np.float32(2.0**-70) * one
+    for name, columns in ((b"add", (one, y)), (b"exp", (y,)), (b"multiply", small)):
         base = (ctypes.c_void_p * 2)(*(v.ctypes.data for v in columns))
         stride = (ctypes.c_ssize_t * 2)(4, 4)
         assert f(name, NAMES.index("f32"), n, base, stride, out.ctypes.data, 4, ctypes.addressof(how)) == OK
