@@ -29,7 +29,7 @@ def elementwise(quick):
         yield {"case": f"stochastic {name} f32 16 Ki", "n": x.size, **timing}
 
 
-def products(quick):
+def products(quick, label=""):
     for n in (256,) if quick else (256, 1024):
         a, b = np.random.default_rng(4).standard_normal((2, n, n)).astype("f4")
         for mode in MODES:
@@ -37,7 +37,7 @@ def products(quick):
                 "repmath": lambda a=a, b=b, mode=mode: rounding.matmul(a, b, mode, seed=1),
                 "nearest": lambda a=a, b=b: repmath.matmul(a, b),
             }
-            yield {"case": f"{mode} matmul f32 {n}^3", **compare(calls, batches=3 if quick else 9, seconds=0.02)}
+            yield {"case": f"{mode} matmul f32 {n}^3{label}", **compare(calls, batches=3 if quick else 9, seconds=0.02)}
 
 
 def stochastic_copy(torch, to, source):
@@ -47,7 +47,7 @@ def stochastic_copy(torch, to, source):
     to.detach().copy_(bits.view(torch.float32))
 
 
-def optimizer(torch, quick):
+def optimizer(torch, quick, label=""):
     """AdamW on bfloat16 weights without a copy in binary32, beside PyTorch's step of such a copy and what rounds it to them."""
     n = 10**5 if quick else 10**7
     p = torch.randn(n).bfloat16().requires_grad_()
@@ -62,10 +62,11 @@ def optimizer(torch, quick):
         stochastic_copy(torch, p, wide)
 
     calls = {"repmath": ours.step, "PyTorch": step_and_copy, "nearest": nearest.step}
-    yield {"case": f"stochastic AdamW bf16 {n:.0e} parameters".replace("e+0", "e"), "n": n, **compare(calls, 3, 0.02)}
+    case = f"stochastic AdamW bf16 {n:.0e} parameters{label}".replace("e+0", "e")
+    yield {"case": case, "n": n, **compare(calls, 3, 0.02)}
 
 
-def training(torch, quick):
+def training(torch, label=""):
     """A training step in a block of stochastic(), in one of reproducible(), and PyTorch's."""
     means = {mode: [] for mode in MODES}
     for name, make in CASES.items():
@@ -92,26 +93,29 @@ def training(torch, quick):
             }
             timing = compare(calls, batches=3, seconds=0.01)
             means[mode].append(timing["ratio"]["reproducible"])
-            yield {"case": f"{mode} training step, {name}", **timing}
+            yield {"case": f"{mode} training step, {name}{label}", **timing}
     for mode, ratios in means.items():
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            yield {"case": f"{mode} training steps, geometric mean", "ratio": {"reproducible": mean}}
+            yield {"case": f"{mode} training steps, geometric mean{label}", "ratio": {"reproducible": mean}}
 
 
 def random_roundings(quick=False):
     repmath.set_num_threads(1)
     yield from elementwise(quick)
-    yield from products(quick)
-    try:
-        import torch
+    for threads in (1, 2):
+        label = ", 2 threads" * (threads == 2)
+        repmath.set_num_threads(threads)
+        yield from products(quick, label)
+        try:
+            import torch
 
-        importlib.import_module("repmath.torch")
-    except ImportError:
-        return
-    torch.set_num_threads(1)
-    yield from optimizer(torch, quick)
-    yield from training(torch, quick)
+            importlib.import_module("repmath.torch")
+        except ImportError:
+            continue
+        torch.set_num_threads(threads)
+        yield from optimizer(torch, quick, label)
+        yield from training(torch, label)
 
 
 if __name__ == "__main__":

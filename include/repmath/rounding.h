@@ -8,6 +8,7 @@
 #ifndef REPMATH_ROUNDING_H
 #define REPMATH_ROUNDING_H
 
+#include "convolution.h"
 #include "core.h"
 #include "optim.h"
 
@@ -61,6 +62,16 @@ RM_API rm_status rm_random_matmul_batched(int format, int format_out, int64_t ba
                                           ptrdiff_t next_b, const rm_random_operand *bias, ptrdiff_t next_bias, void *c,
                                           const rm_random_rounding *r);
 
+enum { RM_CONV_FORWARD, RM_CONV_GRAD_INPUT, RM_CONV_GRAD_WEIGHT };
+
+/* rm_conv_forward, rm_conv_grad_input or rm_conv_grad_weight, as `part` says, rounded under r: `first` and `second` are x and
+ * w, g and w, or x and g; the gradient with respect to w has no bias. `out` is contiguous, and element i of r is its element
+ * i. `format` is RM_FORMAT_F16, RM_FORMAT_BF16 or RM_FORMAT_F32. Errors have the numbers of those functions' arguments;
+ * RM_ROUND_UP_DOWN is an RM_ERR_ENUM of argument 11. */
+RM_API rm_status rm_random_conv(int format, const rm_conv *conv, const void *first, const ptrdiff_t *strides_first,
+                                const void *second, const ptrdiff_t *strides_second, const void *bias, ptrdiff_t stride_bias,
+                                void *out, int part, const rm_random_rounding *r);
+
 /* out[i] = a number within radius[i] of middle[i], rounded under r, for results that were evaluated in binary64 with a bound
  * of the error. Where numbers within the radius round differently, or it is not finite, undecided[i] is 1 and out[i] is 0;
  * else 0. A radius of 0 means middle[i] itself, radius NULL that all are 0. A zero gives +0. `format` is RM_FORMAT_F16,
@@ -68,6 +79,16 @@ RM_API rm_status rm_random_matmul_batched(int format, int format_out, int64_t ba
  * rounded to nearest. */
 RM_API rm_status rm_random_balls(int format, int64_t n, const double *middle, const double *radius, void *out,
                                  uint8_t *undecided, const rm_random_rounding *r);
+
+/* The next call by this thread of rm_softmax, rm_log_softmax, their gradients, or a function of norms (nn.h) gives balls for
+ * rm_random_balls: result i lies within radius[i] of middle[i], and the statistics of set i likewise where they are asked
+ * for. A radius that is not finite says nothing. Rows of which nothing is known, such as those of a NaN, have their results
+ * stored as always, others not. `format` is below binary64; results are contiguous, for norms the elements of a block, and
+ * apart from the arguments: else the call returns RM_ERR_RANGE. What every stochastic rounding rounds to 0 may be 0. */
+typedef struct {
+  double *middle, *radius, *mean, *mean_radius, *root, *root_radius;
+} rm_ball_results;
+RM_API void rm_balls_of_next(const rm_ball_results *results);
 
 /* out[i] = the exact value of a formula of formulas.h, one of RM_FORMULA_SCALED to RM_FORMULA_SIGMOID, rounded under r, where
  * binary64 with a bound of its error decides that: all but a few in 2^20 elements. *open is how many it leaves: those, and

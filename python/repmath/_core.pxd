@@ -362,6 +362,17 @@ cdef extern from "repmath/repmath.h":
                                        const rm_random_operand *a, ptrdiff_t next_a, const rm_random_operand *b,
                                        ptrdiff_t next_b, const rm_random_operand *bias, ptrdiff_t next_bias, void *c,
                                        const rm_random_rounding *r) nogil
+    rm_status rm_random_conv(int format, const rm_conv *conv, const void *x, const ptrdiff_t *sx, const void *w,
+                             const ptrdiff_t *sw, const void *bias, ptrdiff_t sb, void *out, int part,
+                             const rm_random_rounding *r) nogil
+    ctypedef struct rm_ball_results:
+        double *middle
+        double *radius
+        double *mean
+        double *mean_radius
+        double *root
+        double *root_radius
+    void rm_balls_of_next(const rm_ball_results *results) nogil
     rm_status rm_random_balls(int format, long long n, const double *middle, const double *radius, void *out,
                               unsigned char *undecided, const rm_random_rounding *r) nogil
     rm_status rm_random_formula(int formula, int format, long long n, double a, const void *x, const void *y, const void *z,

@@ -59,12 +59,20 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         if dtype not in NAMES:
             raise TypeError(f"{name} has no random rounding for {dtype}")
         arrays = np.broadcast_arrays(*[np.asarray(a, dtype) for a in plain])
-        result = np.empty(arrays[0].shape, dtype)
+        fits = isinstance(out, np.ndarray) and where is True and out.shape == arrays[0].shape and out.dtype == dtype
+        fits = fits and out.flags.c_contiguous and all(_apart(out, a) for a in arrays)
+        result = out if fits else np.empty(arrays[0].shape, dtype)
         flat = [a.reshape(-1)[:1] if a.size and not any(a.strides) else np.ascontiguousarray(a).reshape(-1) for a in arrays]
         vectors = [np.broadcast_to(v, (result.size,)) if v.size != result.size else v for v in flat]
         if result.size:
             _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
-        return _deliver(result, out, where)
+        return result if fits else _deliver(result, out, where)
+
+
+def _apart(out: np.ndarray, array: np.ndarray) -> bool:
+    """Whether out can be written element for element while the array is read."""
+    same = array.ctypes.data == out.ctypes.data and array.strides == out.strides
+    return same or not np.may_share_memory(out, array)
 
 
 def balls(middle: np.ndarray, radius: Any, dtype: np.dtype[Any], place: tuple[str, int, int, int]) -> tuple[Any, Any]:
@@ -155,10 +163,19 @@ def sum(
     axes = tuple(range(array.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, array.ndim)
     kept = [d for d in range(array.ndim) if d not in axes]
     shape = tuple(array.shape[d] for d in kept)
-    moved = np.ascontiguousarray(np.asarray(array, held).transpose(*kept, *sorted(axes)))
     rows = int(np.prod(shape, dtype=np.int64))
+    terms = array.size // max(rows, 1)
     result = np.empty(shape, target)
-    _core.random_sums(NAMES[held], NAMES[target], moved.reshape(rows, moved.size // max(rows, 1)), result.reshape(-1), at)
+    narrow = held.itemsize < 8 and (target == held or target.itemsize == 4) and at[0] != "up_down"
+    if narrow and rows and terms and kept and kept[0] > max(axes, default=-1):
+        down = np.ascontiguousarray(np.asarray(array, held)).reshape(terms, rows)  # sums down columns need no other order
+        result = _products(np.ones((1, 1, terms), held), down[None], None, target, at).reshape(shape)
+    else:
+        moved = np.ascontiguousarray(np.asarray(array, held).transpose(*kept, *sorted(axes))).reshape(rows, terms)
+        if narrow and rows and terms:
+            result = _products(moved[None], np.ones((1, terms, 1), held), None, target, at).reshape(shape)
+        else:
+            _core.random_sums(NAMES[held], NAMES[target], moved, result.reshape(-1), at)
     if keepdims:
         result = result.reshape([1 if d in axes else n for d, n in enumerate(array.shape)])
     return _deliver(result, out)

@@ -3,10 +3,16 @@
 #include "formula.h"
 #include "kernels.h"
 
-/* At most RM_WORDS_CHUNK values, whole vectors of them in memory, and their words from `first` on, rounded to neighbours in
- * memory, whole vectors too. */
-static int64_t round_chunk(const double *middle, const double *radius, int64_t n, const rm_words_chunk *words, int64_t first,
-                           int mode, int fmt, char *out, uint8_t *undecided, uint32_t *flags) {
+/* How results of a chunk are rounded. */
+typedef struct {
+  const uint32_t *word; /* of the first of them */
+  int mode, fmt;
+} rounding;
+
+/* At most RM_WORDS_CHUNK values, whole vectors of them in memory, rounded to neighbours in memory, whole vectors too. */
+static int64_t round_chunk(const double *middle, const double *radius, int64_t n, const rounding *how, char *out,
+                           uint8_t *undecided, uint32_t *flags) {
+  const int mode = how->mode, fmt = how->fmt;
   const int size = rm_size_of(fmt);
   int64_t open = 0;
   __builtin_memset(undecided, 0, (size_t)n);
@@ -14,15 +20,15 @@ static int64_t round_chunk(const double *middle, const double *radius, int64_t n
     const int lanes = n - i < RM_LANES ? (int)(n - i) : RM_LANES;
     const vf64 c = vf64_load(middle + i), r = vf64_load(radius + i);
     vf64 y;
-    const vi64 add =
-        rm_addends(rm_words_vector(words->word + first + i), mode == RM_ROUND_STOCHASTIC, 53 - rm_precision(fmt));
+    const vi64 add = rm_addends(rm_words_vector(how->word + i), mode == RM_ROUND_STOCHASTIC, 53 - rm_precision(fmt));
     const uint32_t left = vm64_bits(rm_round_ball_vector(c, r, add, fmt, &y)) & ((1u << lanes) - 1);
     rm_store_elements(out + i * size, y, fmt);
     for (uint32_t rest = left; rest; rest &= rest - 1) {
       const int l = __builtin_ctz(rest);
       uint64_t bits = 0;
-      const rm_mode of = rm_random_mode(mode, rm_chunk_word(words, first + i + l));
-      const int unknown = rm_round_within(middle[i + l], radius[i + l], fmt, of, &bits, flags);
+      uint32_t word;
+      __builtin_memcpy(&word, how->word + i + l, sizeof word);
+      const int unknown = rm_round_within(middle[i + l], radius[i + l], fmt, rm_random_mode(mode, word), &bits, flags);
       rm_write_bits(out + (i + l) * size, unknown ? 0 : bits, fmt);
       undecided[i + l] = (uint8_t)unknown;
       open += unknown;
@@ -49,7 +55,8 @@ static int64_t balls(const rm_balls *p, int64_t begin, int64_t end, uint32_t *fl
     const int64_t n = chunk_of(&words, p->r, at, end);
     for (int64_t i = 0; i < n; i++) middle[i] = p->middle[at + i] + 0.0; /* -0 becomes +0 */
     if (p->radius) __builtin_memcpy(radius, p->radius + at, (size_t)n * sizeof *radius);
-    open += round_chunk(middle, radius, n, &words, 0, p->r->mode, p->format, result, p->undecided + at, flags);
+    const rounding how = {words.word, p->r->mode, p->format};
+    open += round_chunk(middle, radius, n, &how, result, p->undecided + at, flags);
     __builtin_memcpy(p->out + at * size, result, (size_t)(n * size));
   }
   return open;
@@ -137,7 +144,8 @@ static int64_t by_balls(const rm_random_elements *p, int64_t at, int64_t n, cons
   if (p->plus_zero)
     for (int64_t i = 0; i < n; i += RM_LANES) /* -0 becomes +0 */
       vf64_store(middle + i, vf64_add(vf64_load(middle + i), vf64_set1(0.0)));
-  int64_t left = round_chunk(middle, radius, n, words, first, p->r->mode, fmt, result, undecided, flags);
+  const rounding how = {words->word + first, p->r->mode, fmt};
+  int64_t left = round_chunk(middle, radius, n, &how, result, undecided, flags);
   for (int64_t i = 0; left && i < n; i++)
     if (undecided[i]) {
       left--;

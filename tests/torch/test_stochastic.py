@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 import repmath  # noqa: E402
 import repmath.torch  # noqa: E402
 from repmath import cli, rounding, study  # noqa: E402
-from repmath.torch import UncoveredOperatorError, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic_convolution, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made outside
@@ -96,21 +96,48 @@ def test_convolutions_and_their_gradients(shape, kernel, options, dtype):
         check(ours.grad, theirs.grad, 2, stream + 1 + i, "stochastic")
 
 
-def model():
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_convolutions_of_many_tiles_are_products_of_windows(stride, transposed):
+    """Rows of tiles that end inside an image, and the residues of a stride, take the words of their elements."""
+    x, w, b = integers(5, 4, 13, 11), integers(4, 6, 3, 3) if transposed else integers(6, 4, 3, 3), integers(6)
+    x, w = x * 2.0**-3, w / 3  # most sums are no numbers of the format
+    convolve = torch.conv_transpose2d if transposed else torch.conv2d
+    with stochastic(3, 1):
+        got = convolve(x, w, b, stride, 1)
+
+    def product(left, right, bias):
+        return rounding.matmul(left, right, "stochastic", bias=bias, seed=3, stream=1 << 32)
+
+    a, k, steps = x.numpy(), w.numpy(), ((stride, stride), (1, 1), (1, 1), 1)
+    if transposed:
+        want = _stochastic_convolution.grad_input(product, a, k, tuple(got.shape), *steps, b.numpy())
+    else:
+        want = _stochastic_convolution.forward(product, a, k, b.numpy(), *steps)
+    assert bits(got) == bits(torch.from_numpy(np.ascontiguousarray(want)))
+    moved = got.flatten()[1:], torch.from_numpy(want).flatten()[:-1]
+    assert bits(moved[0]) != bits(moved[1])
+
+
+def model(norms=False):
     torch.manual_seed(1)
-    return torch.nn.Sequential(
+    layers = [
         torch.nn.Conv2d(1, 4, 3),
         torch.nn.Tanh(),
         torch.nn.Flatten(),
         torch.nn.Linear(64, 8),
         torch.nn.ReLU(),
         torch.nn.Linear(8, 2),
-    )
+    ]
+    if norms:
+        layers.insert(4, torch.nn.LayerNorm(8))
+        layers.insert(1, torch.nn.BatchNorm2d(4))
+    return torch.nn.Sequential(*layers)
 
 
 def trained(**options):
     """Losses and weights of three steps of stochastic gradient descent."""
-    network, x = model(), torch.randn(8, 1, 6, 6, generator=torch.Generator().manual_seed(2))
+    network, x = model(norms=True), torch.randn(8, 1, 6, 6, generator=torch.Generator().manual_seed(2))
     optimizer = torch.optim.SGD(network.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-3)
     with stochastic(**options) as block:
         for _ in range(3):

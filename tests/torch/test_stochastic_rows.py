@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 import repmath.torch  # noqa: E402
 from repmath import _random_modes  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic_balls, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic_balls, _stochastic_quick, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 EPS = 1e-5
@@ -35,9 +35,20 @@ def precision():
         yield
 
 
-@pytest.fixture(params=["balls", "enclosures"])
+@pytest.fixture(params=["quick", "left", "balls", "enclosures"])
 def path(request, monkeypatch):
-    """All elements by enclosures too: a radius that says nothing leaves every element undecided."""
+    """With the library's balls, and with balls that decide nothing but zeros; without them; and by enclosures alone: a radius that says nothing leaves
+    every element undecided."""
+    settle = _stochastic_quick._settle
+    if request.param == "left":
+        monkeypatch.setattr(
+            _stochastic_quick,
+            "_settle",
+            lambda at, shape, dtype, balls, *rest: settle(at, shape, dtype, (balls[0], abs(balls[0])), *rest),
+        )
+        monkeypatch.setattr(_stochastic_quick, "_FEW", 1 << 10)
+    if request.param in ("balls", "enclosures"):
+        monkeypatch.setattr(_stochastic_quick, "HANDLERS", {})
     if request.param == "enclosures":
         monkeypatch.setattr(_stochastic_balls, "_above", lambda radius: np.full(np.shape(radius), np.inf))
         monkeypatch.setattr(_random_modes, "formula", lambda *call: None)

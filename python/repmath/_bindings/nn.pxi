@@ -3,13 +3,27 @@
 _SOFTMAX = {"softmax": 0, "log_softmax": 1, "logsumexp": 2, "softmax_backward": 3, "log_softmax_backward": 4}
 
 
-def softmax(what, format, first, second, out):
-    """rm_<what> over arrays of rows; second: y of a gradient, else None."""
+cdef _balls_of_next(balls):
+    """Asks for balls, in arrays of binary64 like the results and statistics, or for nothing where that is None."""
+    cdef rm_ball_results r
+    cdef double *to[6]
+    cdef int i
+    if balls is None:
+        return
+    for i in range(6):
+        to[i] = <double *>_view(balls[i] if i < len(balls) else None).base
+    r.middle, r.radius, r.mean, r.mean_radius, r.root, r.root_radius = to[0], to[1], to[2], to[3], to[4], to[5]
+    rm_balls_of_next(&r)
+
+
+def softmax(what, format, first, second, out, balls=None):
+    """rm_<what> over arrays of rows; second: y of a gradient, else None. balls: middles and radii of the results."""
     cdef View a = _view(first), b = _view(second), y = _view(out)
     cdef rm_status status = 0
     cdef int f, which = _SOFTMAX[what]
     cdef int64_t rows = first.shape[0], n = first.shape[1]
     f, _ = _FORMATS[format]
+    _balls_of_next(balls)
     with nogil:
         if which == 0:
             status = rm_softmax(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>y.base, y.stride[0], y.stride[1])
@@ -27,9 +41,10 @@ def softmax(what, format, first, second, out):
     _raise(status)
 
 
-def normalize(what, format, bint centered, x, g, w, b, mean, variance, double eps, out, weight_strides=None):
+def normalize(what, format, bint centered, x, g, w, b, mean, variance, double eps, out, weight_strides=None, balls=None):
     """rm_normalize and its gradients: arrays of four axes, (sets, sets, blocks, elements); w, b, mean and variance may be None. To be "found",
-    mean and variance are contiguous arrays of an element a set, of the mean and 1/sqrt(variance + eps)."""
+    mean and variance are contiguous arrays of an element a set, of the mean and 1/sqrt(variance + eps). balls: middles and radii of the
+    results, of the means and of the roots."""
     cdef View a = _view(x), h = _view(g), u = _view(w), v = _view(b), m = _view(mean), s = _view(variance), y = _view(out)
     cdef rm_norm_sets sets
     cdef rm_status status
@@ -39,6 +54,7 @@ def normalize(what, format, bint centered, x, g, w, b, mean, variance, double ep
     sets.sets[0], sets.sets[1], sets.outer, sets.inner = x.shape
     for i in range(4 if weight_strides is not None else 0):
         y.stride[i] = weight_strides[i]
+    _balls_of_next(balls)
     with nogil:
         if which == 0:
             status = rm_normalize(f, &sets, <void *>a.base, a.stride, <void *>u.base, u.stride, <void *>v.base, v.stride,

@@ -20,17 +20,22 @@ def gemm(format, bint trans_a, bint trans_b, double alpha, a, b, double beta, c)
     _raise(status)
 
 
-def convolve(what, format, sizes, first, second, bias, out):
-    """A convolution or a gradient of it: sizes are those of rm_conv; arrays have their channels second, those of w too.
+def convolve(what, format, sizes, first, second, bias, out, place=None):
+    """A convolution or a gradient of it: sizes are those of rm_conv; arrays have their channels second, those of w too. With a place out is
+    contiguous, and rounded at random.
 
     Returns the kinds of floating-point errors, as numpy.errstate names them, that it has raised."""
     cdef rm_conv c
     cdef fenv_t before
     cdef int raised
     cdef View a = _view(first), b = _view(second), z = _view(bias), y = _view(out)
+    cdef rm_random_rounding r
+    cdef bint at_random = place is not None
     cdef rm_status status
     cdef int f
     f, _ = _FORMATS[format]
+    if at_random:
+        r = _random_rounding(place)
     (c.batch, c.channels_in, c.channels_out, c.groups), size, kernel, stride, dilation, low, high = sizes
     c.dims = len(size)
     for j in range(c.dims):
@@ -40,7 +45,10 @@ def convolve(what, format, sizes, first, second, bias, out):
     with nogil:
         fegetenv(&before)
         feclearexcept(FE_INVALID | FE_OVERFLOW)
-        if which == 0:
+        if at_random:
+            status = rm_random_conv(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>z.base, z.stride[0],
+                                    <void *>y.base, which, &r)
+        elif which == 0:
             status = rm_conv_forward(f, &c, <void *>a.base, a.stride, <void *>b.base, b.stride, <void *>z.base, z.stride[0],
                                      <void *>y.base, y.stride)
         elif which == 1:

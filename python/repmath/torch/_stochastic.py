@@ -13,15 +13,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import repmath
 
-from .. import _random_modes, rounding
-from . import _stochastic_convolution, _stochastic_rows
+from .. import _core, _random_modes, rounding
+from .._dtypes import NAMES
+from . import _stochastic_convolution, _stochastic_quick, _stochastic_rows
 from ._aten.common import same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
 from ._stochastic_balls import Last
 from ._stochastic_places import PHASES, Places, Rounding
-from ._tensors import FORMATS, as_array, as_tensor
+from ._tensors import FORMATS
+from ._tensors import array_inside as as_array
+from ._tensors import tensor_inside as as_tensor
 
 # What is selected is not rounded, where its tensors have one format.
 _SELECTS = set(
@@ -52,6 +55,7 @@ class _Place:
     def __init__(self, block: "stochastic") -> None:
         self.block = block
         self.words: dict[str, Any] = {}
+        self.into: torch.Tensor | None = None  # what is changed in place
         self.next()
 
     def next(self) -> None:
@@ -63,7 +67,11 @@ class _Place:
         block.calls += 1
 
     def elementwise(self, name: str, *values: Any) -> Any:
-        return getattr(rounding, name)(*values, **self.words)
+        into, self.into = self.into, None
+        if into is None or not into.is_contiguous():
+            return getattr(rounding, name)(*values, **self.words)
+        _random_modes.elementwise(name, values, out=as_array(into), where=True, **self.words)
+        return into
 
     def products(self, a: Any, b: Any, dtype: Any, bias: Any = None) -> Any:
         return rounding.matmul(
@@ -299,9 +307,38 @@ def _products(at: _Place, dtype: torch.dtype) -> Callable[..., Any]:
     return lambda a, b, bias: at.products(a, b, FORMATS[dtype], bias)
 
 
-def _plain(*tensors: Any) -> None:
-    if not all(bool(torch.isfinite(t).all()) for t in tensors):
-        raise _Lacks("of infinities and NaN it is")  # padding must not meet them
+def _plain(*arrays: Any) -> None:
+    with np.errstate(all="ignore"):
+        if not all(np.isfinite(a.sum()) or np.isfinite(a).all() for a in arrays):
+            raise _Lacks("of infinities and NaN it is")  # padding must not meet them
+
+
+def _convolved(
+    at: _Place,
+    what: str,
+    first: Any,
+    second: Any,
+    bias: Any,
+    shape: Any,
+    steps: Any,
+    groups: int,
+    here: Any,
+    there: Any,
+    kernel: Any,
+) -> Any:
+    """A convolution from `here` to `there`, shapes of arrays, or a gradient of it, of this shape, in a format below binary64."""
+    stride, padding, dilation = ([int(n) for n in each] for each in steps)
+    after = [  # so much that the sizes are those of `there`
+        (m - 1) * s + d * (k - 1) + 1 - n - p
+        for m, s, d, k, n, p in zip(there[2:], stride, dilation, kernel, here[2:], padding, strict=True)
+    ]
+    made = np.empty(shape, first.dtype)
+    sizes = (here[0], here[1], there[1], groups), here[2:], kernel, stride, dilation, padding, after
+    words = at.words
+    place = _random_modes.place(words["mode"], words["seed"], words["stream"])
+    if made.size:
+        _core.convolve(what, NAMES[made.dtype], sizes, first, second, bias, made, place)
+    return made
 
 
 def _convolution(
@@ -317,19 +354,24 @@ def _convolution(
     groups: int,
 ) -> Any:
     dtype = _format(x, w) if bias is None else _format(x, w, bias)
-    _plain(x, w)
-    add = None if bias is None else as_array(bias)
+    a, b, add = as_array(x), as_array(w), None if bias is None else as_array(bias)
+    _plain(a, b)
+    taps = [e * (k - 1) for e, k in zip(dilation, w.shape[2:], strict=True)]
+    each = zip(x.shape[2:], stride, padding, taps, strict=True)
     if transposed:
-        sizes = [
-            (n - 1) * s - 2 * p + e * (k - 1) + o + 1
-            for n, s, p, e, k, o in zip(x.shape[2:], stride, padding, dilation, w.shape[2:], out_padding, strict=True)
-        ]
+        sizes = [(n - 1) * s - 2 * p + t + o + 1 for (n, s, p, t), o in zip(each, out_padding, strict=True)]
         shape = (x.shape[0], w.shape[1] * groups, *sizes)
-        step = (stride, padding, dilation, groups)
-        return _stochastic_convolution.grad_input(_products(at, dtype), as_array(x), as_array(w), shape, *step, add)
-    return _stochastic_convolution.forward(
-        _products(at, dtype), as_array(x), as_array(w), add, stride, padding, dilation, groups
-    )
+    else:
+        shape = (x.shape[0], w.shape[0], *((n + 2 * p - t - 1) // s + 1 for n, s, p, t in each))
+    if dtype is not torch.float64:
+        steps, kernel = (stride, padding, dilation), tuple(w.shape[2:])
+        if transposed:
+            return _convolved(at, "grad_input", a, b, add, shape, steps, groups, shape, a.shape, kernel)
+        return _convolved(at, "forward", a, b, add, shape, steps, groups, a.shape, shape, kernel)
+    step = (stride, padding, dilation, groups)
+    if transposed:
+        return _stochastic_convolution.grad_input(_products(at, dtype), a, b, shape, *step, add)
+    return _stochastic_convolution.forward(_products(at, dtype), a, b, add, *step)
 
 
 def _convolution_backward(
@@ -337,17 +379,27 @@ def _convolution_backward(
     out_padding: Any, groups: int, mask: Any,
 ) -> Any:  # fmt: skip
     dtype = _format(g, x, w)
-    _plain(g, x, w)
     a, b, c = as_array(g), as_array(x), as_array(w)
+    _plain(a, b, c)
     step = (stride, padding, dilation, groups)
+    narrow, kernel = dtype is not torch.float64, tuple(w.shape[2:])
 
     def of_x() -> Any:
+        if narrow and transposed:
+            return _convolved(at, "forward", a, c, None, b.shape, step[:3], groups, a.shape, b.shape, kernel)
+        if narrow:
+            return _convolved(at, "grad_input", a, c, None, b.shape, step[:3], groups, b.shape, a.shape, kernel)
         if transposed:
             return _stochastic_convolution.forward(_products(at, dtype), a, c, None, *step)
         return _stochastic_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step)
 
     def of_weight() -> Any:
         pair = (b, a) if transposed else (a, b)
+        if narrow:
+            out, source = pair
+            return _convolved(
+                at, "grad_weight", source, out, None, c.shape, step[:3], groups, source.shape, out.shape, kernel
+            )
         return _stochastic_convolution.grad_weight(_products(at, dtype), *pair, c.shape, *step)
 
     gradients = (of_x, of_weight, lambda: _total(at, g, [0, *range(2, g.ndim)]))
@@ -484,6 +536,7 @@ class stochastic:
             raise TypeError(f"where must be callable, not {type(where).__name__}")
         self.only, self.exclude, self.strict = _patterns("only", only), _patterns("exclude", exclude), strict
         self.phases, self.where = _phases(phases), where
+        self._all = self.only == ("*",) and not self.exclude and set(self.phases) == set(PHASES) and where is None
         self._places = Places()
         self._attention: Any = None
         self.calls = 0
@@ -517,6 +570,8 @@ class stochastic:
             block.__exit__(*exception)
 
     def _takes(self, name: str, number: int) -> bool:
+        if self._all:
+            return True
         phase, layer = self._places.here()
 
         def found(patterns: tuple[str, ...]) -> bool:
@@ -600,13 +655,12 @@ class _Mode(TorchDispatchMode):
             return self._perturbed(at, name, func(*args, **kwargs))
         if name.startswith("_foreach_"):
             return self._list(at, name, func, args, kwargs)
-        inplace = name.split(".")[0].endswith("_")
-        if not inplace:
+        if not name.split(".")[0].endswith("_"):
             return self._one(at, name, func, args, kwargs)
-        made = self._one(
-            at, name, func, (args[0].clone(), *args[1:]), kwargs
-        )  # what it gives to nearest may be asked for too
-        args[0].copy_(made)
+        at.into = args[0]
+        made = self._one(at, name, func, args, kwargs)
+        if made is not args[0]:
+            args[0].copy_(made)
         return args[0]
 
     def _list(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -626,12 +680,14 @@ class _Mode(TorchDispatchMode):
                 at.next()
             each = getattr(getattr(torch.ops.aten, packet), kind)
             before = block.calls
+            at.into = args[0][i] if inplace else None
             made.append(self._one(at, single, each, values, {}))
             block.calls = before
         if not inplace:
             return made
         for old, new in zip(args[0], made, strict=True):
-            old.copy_(new)
+            if new is not old:
+                old.copy_(new)
         return None
 
     def _one(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -643,10 +699,20 @@ class _Mode(TorchDispatchMode):
                 return _as_tensors(handler(at, *args, **kwargs))
             except _Lacks as error:
                 reason = str(error)
+        quick = _stochastic_quick.HANDLERS.get(name) if self.block.mode == "stochastic" else None
+        if quick is not None and not kwargs:
+            words, calls = at.words, self.block.calls
+            try:
+                if name in _stochastic_quick.WRITES and args[3] is not None and args[5]:
+                    nearest = func(*args)
+                return _as_tensors(quick(at, *args))
+            except _stochastic_quick.Slow:
+                at.words, self.block.calls = words, calls
         if formula is not None:
             try:
                 inplace = name.split(".")[0].endswith("_")
-                nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
+                if nearest is None:
+                    nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
                 if name == "_to_copy.default":
                     if nearest.dtype not in FORMATS or nearest.dtype.itemsize >= args[0].dtype.itemsize > 2:
                         return nearest

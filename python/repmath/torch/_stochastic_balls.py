@@ -13,7 +13,7 @@ multiplied by 1 + 2^-48 and, if it is not 0, enlarged by 2^-1060: it is an upper
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import isqrt
+from math import isfinite, isqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -364,8 +364,14 @@ class Last:
         left = np.flatnonzero(undecided & ~np.broadcast_to(self.skip, made.shape))
         if not left.size:
             return made
-        mode, seed, stream, _ = self.place
-        flat, word, rest = made.reshape(-1), _random_modes.words(int(left[-1]) + 1, seed, stream), left.tolist()
+        _, seed, stream, _ = self.place
+        flat, rest = made.reshape(-1), left.tolist()
+        self._enclosed(flat, rest, _random_modes.words(rest[-1] + 1, seed, stream), enclose)
+        return made
+
+    def _enclosed(self, flat: Any, rest: list[int], word: Any, enclose: Callable[[list[int], int], list[Interval]]) -> None:
+        """Writes the results at these places."""
+        mode = self.place[0]
         for precision in (128, 512, 2048, 8192, 32768):
             again = []
             for i, v in zip(rest, enclose(rest, precision), strict=True):
@@ -376,7 +382,7 @@ class Last:
                     again.append(i)
             rest = again
             if not rest:
-                return flat.reshape(made.shape)
+                return
         raise ValueError("a result is nearer to a threshold of its rounding than 2**-32000 of it")
 
     def formula(self, formula: Callable[..., Any], *inputs: Any, place: Callable[[Any], Any] = lambda a: a) -> Any:
@@ -402,3 +408,41 @@ class Last:
             return found
 
         return self.settle(place(ball.middle), place(ball.radius), enclose)
+
+    def some(self, flat: Any, left: Any, where: tuple[Any, Any], formula: Callable[..., Any], *inputs: Any) -> None:
+        """Writes the results at the places `left`, in order, of a flat array: those of the formula at rows and columns `where`, by binary64 balls where
+        these decide. The inputs are as for `formula`, of some rows."""
+        held = [np.asarray(v, np.float64) for v in inputs]
+        with np.errstate(all="ignore"):
+            ball = formula(*(Balls(v) for v in held))
+        rows, columns = where
+        shape = ball.middle.shape
+        middle, radius = (v.reshape(shape[0], -1)[rows, columns].tolist() for v in (ball.middle, ball.radius))
+        mode, seed, stream, _ = self.place
+        word = _random_modes.words(int(left[-1]) + 1, seed, stream)
+        rest, at = [], {}
+        for place, row, column, m, r in zip(left.tolist(), rows.tolist(), columns.tolist(), middle, radius, strict=True):
+            if isfinite(m) and isfinite(r):
+                low, high = Fraction(m) - Fraction(r), Fraction(m) + Fraction(r)
+                ends = [rounded(end, self.dtype.name, mode, int(word[place])) for end in (low, high)]
+                if low == high or (ends[0] == ends[1] and low * high > 0):
+                    flat[place] = ends[0]
+                    continue
+            rest.append(place)
+            at[place] = row, column
+        known: dict[int, Any] = {}
+
+        def enclose(places: list[int], bits: int) -> list[Interval]:
+            known.clear()
+            found = []
+            for i in places:
+                row, column = at[i]
+                if row not in known:
+                    part = (v if v.shape[0] == 1 else v[row : row + 1] for v in held)
+                    made = formula(*(Enclosures(v, bits) for v in part)).values
+                    known[row] = np.broadcast_to(made, (1, *shape[1:])).reshape(-1)
+                found.append(known[row][column])
+            return found
+
+        if rest:
+            self._enclosed(flat, rest, word, enclose)

@@ -20,7 +20,7 @@ import torch
 
 from ._aten.layers import _eps, _with_eps
 from ._stochastic_balls import Balls, Interval
-from ._tensors import as_array
+from ._tensors import array_inside as as_array
 
 
 def _wide(t: Any) -> Any:
@@ -542,11 +542,12 @@ def cross_entropy_backward(
     m = rows.max(-1, keepdims=True)
     place = (lambda r: np.ascontiguousarray(r).reshape(-1)) if x.ndim == 1 else _back(x)
 
-    def formula(x: Any, m: Any, one: Any, g: Any, n: Any) -> Any:
-        e = (x - m).exp()
-        return (e / e.total() - one) * g / n
+    return at.last(nearest).formula(_of_cross_entropy, rows, m, one, factor, _number(n), place=place)
 
-    return at.last(nearest).formula(formula, rows, m, one, factor, _number(n), place=place)
+
+def _of_cross_entropy(x: Any, m: Any, one: Any, g: Any, n: Any) -> Any:
+    e = (x - m).exp()
+    return (e / e.total() - one) * g / n
 
 
 def _back(x: Any) -> Callable[[Any], Any]:
@@ -649,7 +650,11 @@ def embedding_dense_backward(at: Any, nearest: Any, g: Any, index: Any, count: i
 
 
 def max_pool2d_backward(at: Any, nearest: Any, g: Any, x: Any, *options: Any) -> Any:
-    indices = options[-1].numpy()
+    kernel, stride, _, dilation, _, indices = options
+    sizes = (list(v) * 2 if len(v) == 1 else v for v in (kernel, stride or kernel, dilation))
+    if all(s >= e * (k - 1) + 1 for k, s, e in zip(*sizes, strict=True)):
+        return nearest  # windows have no element in common, so that each sum is one of the gradients, or 0
+    indices = indices.numpy()
     terms = _wide(g).reshape(-1, 1)
     _plain(at, terms)
     size = int(np.prod(x.shape[-2:]))

@@ -27,6 +27,18 @@ def as_array(t: torch.Tensor) -> _Array:
     return array
 
 
+def array_inside(t: torch.Tensor) -> _Array:
+    """The same for handlers of operators, whose mode would see each of the calls that PyTorch makes for it."""
+    with torch._C._DisableTorchDispatch():
+        return as_array(t)
+
+
+def tensor_inside(a: Any) -> torch.Tensor:
+    """as_tensor for handlers of operators."""
+    with torch._C._DisableTorchDispatch():
+        return as_tensor(a)
+
+
 def as_tensor(a: Any) -> torch.Tensor:
     """A tensor over the memory of an array that is writable and has no negative stride, or of a NumPy scalar."""
     if isinstance(a, DeviceArray):

@@ -6,6 +6,25 @@
 /* Writes the offset in bytes of each of n indices from the first on. */
 RM_HOST_EXTERN void rm_axis_offsets(const rm_axis *axis, int64_t first, int64_t n, ptrdiff_t *at);
 
+RM_FN ptrdiff_t rm_target_offset(const rm_axis *axis, ptrdiff_t stride, int64_t i) {
+  ptrdiff_t at = i * stride;
+  if (axis) rm_axis_offsets(axis, i, 1, &at);
+  return at;
+}
+
+/* The number of the element at an address of C, where it is rounded at random. */
+RM_FN int64_t rm_random_element(const rm_matmul_problem *p, const char *at) {
+  return p->random.first + (at - p->origin) / rm_size_of(p->out_fmt);
+}
+
+/* The rounding of C[i,j]. */
+RM_FN rm_mode rm_mode_of_element(const rm_matmul_problem *p, int64_t i, int64_t j) {
+  if (!p->random.mode) return RM_NEAREST;
+  rm_rounding_words words = rm_rounding_words_of(&p->random);
+  const char *at = p->c.base + rm_target_offset(p->c.rows, p->c.row, i) + rm_target_offset(p->c.cols, p->c.col, j);
+  return rm_random_mode(p->random.mode, rm_rounding_word(&words, rm_random_element(p, at)));
+}
+
 /* Indices that are one stride apart, from each multiple of n on. */
 typedef struct {
   int64_t n;

@@ -53,7 +53,6 @@ static void do_block(const plan *t, int64_t index, void *work, uint32_t *flags, 
   if (which) {
     one.a.base += which * one.next_a, one.b.base += which * one.next_b, one.c.base += which * one.next_c;
     if (one.bias.base) one.bias.base += which * one.next_bias;
-    one.random.first += which * one.m * one.n;
     if (one.partial.rows) one.partial.rows += which * one.m, one.partial.cols += which * one.n;
   }
   *flags |= t->engine->block(&one, &b, work, tiers, queue);

@@ -213,5 +213,6 @@ rm_status rm_check_random_operands(rm_matmul_problem *p, const rm_random_operand
   }
   p->next_a = next[0], p->next_b = next[1], p->next_bias = next[2], p->next_c = strides_c[0];
   fill(p, views[0], views[1], views[2], rm_view_of(c, row, size_c));
+  p->origin = c;
   return RM_OK;
 }

@@ -155,8 +155,7 @@ RM_FN int rm_epilogue_random(const rm_epilogue_b64 *e, const rm_tile_b64 *t, con
   const double *tile = t->sums;
   int count = 0;
   rm_tile_words words;
-  rm_tile_words_make(&words, &p->random, p->random.first + (e->block->row + t->i) * p->n + e->block->col + t->j, p->n,
-                     t->rows, t->cols);
+  rm_tile_words_make(&words, p, &e->output, t->i, t->j, t->rows, t->cols);
   for (int i = 0; i < t->rows; i++) {
     const vf64 rb = vf64_set1(e->row_bound[t->i + i]);
     for (int v = 0; v < t->nv; v++, tile += RM_LANES) {

@@ -16,13 +16,38 @@ typedef struct {
   int start[RM_MR]; /* the word of a row's first element */
 } rm_tile_words;
 
-/* The words of rows of `cols` elements, the first from `element` on, `next` elements apart. */
-RM_STATIC void rm_tile_words_make(rm_tile_words *w, const rm_random_rounding *r, int64_t element, int64_t next, int rows,
-                                  int cols) {
+/* The words of the elements of a tile at (i, j) of its block. */
+RM_STATIC void rm_tile_words_make(rm_tile_words *w, const rm_matmul_problem *p, const rm_output_map *output, int64_t i,
+                                  int64_t j, int rows, int cols) {
+  const int size = rm_size_of(p->out_fmt);
+  const rm_random_rounding *r = &p->random;
+  const ptrdiff_t *col = output->col + j;
   int64_t blocks = 0;
-  for (int i = 0; i < rows; i++, element += next) {
+  int apart = 0;
+  for (int q = 1; q < cols; q++) apart |= col[q] - col[q - 1] != size;
+  if (RM_UNLIKELY(apart)) { /* by rows, whose words then lie one after the other */
+    char *to = (char *)w->draws;
+    for (int q = 0; q < rows; q++, to += 4 * RM_NR) {
+      int64_t counter[RM_NR + RM_LANES], last = -1;
+      uint64_t draws[2 * (RM_NR + RM_LANES)];
+      int word[RM_NR];
+      for (int l = blocks = 0; l < cols; l++) {
+        const int64_t element = rm_random_element(p, rm_output_at(output, i + q, j + l));
+        if (element >> 2 != last)
+          last = element >> 2, counter[rm_philox_place(blocks++)] = (int64_t)RM_ROUNDING_COUNTER + last;
+        word[l] = (int)(4 * (blocks - 1) + (element & 3));
+      }
+      for (; blocks % RM_LANES; blocks++) counter[rm_philox_place(blocks)] = 0;
+      rm_philox_fill_at(r->seed, r->stream, counter, blocks, draws);
+      for (int l = 0; l < cols; l++) __builtin_memcpy(to + 4 * l, (const char *)draws + 4 * word[l], 4);
+      w->start[q] = RM_NR * q;
+    }
+    return;
+  }
+  for (int q = 0; q < rows; q++) {
+    const int64_t element = rm_random_element(p, rm_output_at(output, i + q, j));
     const int skip = (int)(element & 3);
-    w->start[i] = (int)(4 * blocks + skip);
+    w->start[q] = (int)(4 * blocks + skip);
     const int64_t at = (int64_t)(RM_ROUNDING_COUNTER + ((uint64_t)element >> 2));
     for (int b = 0; 4 * b < skip + cols; b++) w->counter[rm_philox_place(blocks++)] = at + b;
   }
@@ -32,10 +57,5 @@ RM_STATIC void rm_tile_words_make(rm_tile_words *w, const rm_random_rounding *r,
 
 /* R of the words of RM_LANES elements, the first of which is `at` elements from the beginning of row i. */
 RM_FN vi64 rm_tile_addends(const rm_tile_words *w, int i, int at, const int stochastic, const int out_fmt) {
-  const char *from = (const char *)w->draws + 4 * (w->start[i] + at);
-  uint32_t word[RM_LANES];
-  int64_t add[RM_LANES];
-  __builtin_memcpy(word, from, sizeof word);
-  for (int l = 0; l < RM_LANES; l++) add[l] = (int64_t)rm_addend(word[l], stochastic, 53 - rm_precision(out_fmt));
-  return vi64_load(add);
+  return rm_addends(rm_words_vector((const char *)w->draws + 4 * (w->start[i] + at)), stochastic, 53 - rm_precision(out_fmt));
 }

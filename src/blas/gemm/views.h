@@ -69,18 +69,12 @@ typedef struct {
   int64_t batch;
   ptrdiff_t next_a, next_b, next_bias, next_c;
   const rm_alpha_beta *alpha_beta; /* NULL: none. With it there is no bias */
-  /* mode 0: to nearest. Else C[i,j] is rounded by the word of element i n + j, formats are below binary64, and operands are
-   * matrices */
+  /* mode 0: to nearest. Else an element of C is rounded by the word of its place in memory, random.first at `origin`, and
+   * formats are below binary64 */
   rm_random_rounding random;
+  const char *origin;
   rm_partial_bounds partial; /* then out_fmt is binary64, and there is no bias */
 } rm_matmul_problem;
-
-/* The rounding of C[i,j]. */
-RM_FN rm_mode rm_mode_of_element(const rm_matmul_problem *p, int64_t i, int64_t j) {
-  if (!p->random.mode) return RM_NEAREST;
-  rm_rounding_words words = rm_rounding_words_of(&p->random);
-  return rm_random_mode(p->random.mode, rm_rounding_word(&words, p->random.first + i * p->n + j));
-}
 
 RM_FN rm_operand rm_rows_of(rm_view v) { return (rm_operand){v.base, v.row, v.col, 0}; }
 RM_FN rm_operand rm_columns_of(rm_view v) { return (rm_operand){v.base, v.col, v.row, 0}; }

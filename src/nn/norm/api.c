@@ -4,8 +4,13 @@
 /* set: the function of a set, which takes `buffers`. */
 static rm_status run(const rm_norm_call *call, int buffers, rm_row_fn *set) {
   rm_norm_problem f;
+  rm_row_balls balls;
+  const rm_row_balls *const asked = rm_row_balls_asked(&balls, call->out.base);
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status = rm_norm_check(&f, call);
+  rm_status status = rm_norm_check(&f, call);
+  f.balls = asked;
+  if (!status && asked && f.sets[0] && (f.y.inner != rm_size_of(f.format) || f.format == RM_FORMAT_F64))
+    status = RM_ERR_RANGE;
   return status || f.sets[0] == 0 ? status : rm_each_row(f.sets[0] * f.sets[1], rm_norm_length(&f), buffers, set, &f);
 }
 
@@ -42,7 +47,10 @@ rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, con
       RM_NORM_WEIGHT_GRADIENT,    format,          sets, eps, .g = {g, sg}, .x = {x, sx}, .mean = {mean, sm},
       .variance = {variance, sv}, .out = {dw, sdw}};
   rm_norm_problem f;
+  rm_row_balls balls;
+  const rm_row_balls *const asked = rm_row_balls_asked(&balls, dw);
   if (rm_isa_status()) return RM_ERR_ISA;
   const rm_status status = rm_norm_check(&f, &call);
+  f.balls = asked;
   return status || f.sets[0] == 0 ? status : rm_norm_backward_weights(&f);
 }

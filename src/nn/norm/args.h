@@ -17,6 +17,7 @@ typedef struct {
   rm_set_view mean, variance; /* given ones, of one element a set; else they are the set's own */
   char *found_mean, *found_root; /* NULL, or where the statistics of the sets are stored, one after the other */
   double eps;
+  const rm_row_balls *balls; /* NULL, or where results go instead */
 } rm_norm_problem;
 
 /* The arguments of a public function: an array that it does not have, or that is not given, is NULL. */

@@ -269,7 +269,7 @@ RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t s
 
 /* Results are stored in the output where many are next to each other there, else in the last buffer until all are known. */
 RM_FN int rm_norm_in_place(const rm_norm_problem *f) {
-  return !RM_DEVICE && f->y.inner == rm_size_of(f->format) && !rm_norm_is_short(f);
+  return !RM_DEVICE && f->y.inner == rm_size_of(f->format) && (f->balls || !rm_norm_is_short(f));
 }
 RM_FN char *rm_norm_result_at(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t i, const rm_row_state *state) {
   const int64_t size = rm_size_of(f->format);
@@ -296,6 +296,9 @@ RM_STATIC void rm_norm_spread_blocks(const rm_norm_problem *f, int64_t set0, int
 RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_operation op,
                                        rm_row_store *s, int known, rm_row_state *state) {
   int64_t count = 0;
+  s->balls = f->balls;
+  for (int64_t at = 0; f->balls && !known && at < rm_norm_length(f); at += f->inner)
+    rm_row_unknown(f->balls, rm_norm_result_at(f, set0, set1, at, state), f->inner, rm_size_of(f->format));
   if (!known) {
     for (int64_t i = 0; i < rm_norm_length(f); i++) state->undecided[i] = i;
     return rm_norm_length(f);
@@ -334,6 +337,11 @@ static void rm_norm_store_statistics(const rm_norm_problem *f, rm_norm_row *r, c
   const int64_t at = (r->set0 * f->sets[1] + r->set1) * rm_size_of(f->format);
   const int kind = t ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
   const double unknown = rm_dd_ball_infinity();
+  const rm_row_balls *const b = f->balls;
+  const int64_t set = r->set0 * f->sets[1] + r->set1;
+  if (b && b->mean) b->mean[set] = t ? t->c : 0.0, b->mean_radius[set] = t ? t->c_err : unknown;
+  if (b && b->root) b->root[set] = t ? t->a : 0.0, b->root_radius[set] = t ? t->a * t->rel : unknown;
+  if (b && t) return;
   if (f->found_mean)
     rm_norm_store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, rm_norm_mean_of_set_dd_ball,
                             rm_norm_mean_of_set_ball, f->found_mean + at, state);

@@ -142,6 +142,14 @@ RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_we
 RM_STATIC void rm_norm_weight_finish(const rm_norm_weights *s, const rm_weight_range *range, const rm_dd_ball *value,
                                      char *out, rm_row_state *state) {
   uint64_t bits;
+#if !RM_DEVICE
+  if (s->f.balls) { /* the middle and its low part */
+    const int64_t i = (out - s->f.balls->origin) / rm_size_of(s->f.format);
+    s->f.balls->middle[i] = value->hi;
+    s->f.balls->radius[i] = (1.0 + 0x1p-50) * (value->err + __builtin_fabs(value->lo));
+    return;
+  }
+#endif
   if (rm_dd_ball_round(value, s->f.format, RM_NEAREST, &state->flags, &bits)) state->tiers.fast++;
   else if (rm_row_defer(state)) return;
   else bits = rm_norm_weight_accurate(s, range, state);

@@ -34,6 +34,13 @@ typedef enum {
   RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
+/* Where results are given as balls, in place of rounding them: the result that belongs at origin + i size is within radius[i]
+ * of middle[i]; a radius that is not finite says nothing. Statistics of set i have the others. */
+typedef struct {
+  double *middle, *radius, *mean, *mean_radius, *root, *root_radius;
+  const char *origin;
+} rm_row_balls;
+
 /* Results are stored next to each other in format fmt (below binary64). The indices of those that the bounds do not decide,
  * or that are not finite, go to undecided. */
 typedef struct {
@@ -44,6 +51,7 @@ typedef struct {
   int fmt;
   void *out;
   int64_t *undecided;
+  const rm_row_balls *balls; /* NULL: none; else nothing is stored, and nothing undecided */
 } rm_row_store;
 
 struct rm_loss_kernels;

@@ -148,6 +148,27 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
   return count;
 }
 
+#if !RM_DEVICE
+/* Gives balls. Where e^v counts as 2^-245 the slope of a store, for results that are rounded to nearest, is less than what
+ * the value may be off by, which is at most that much times a. */
+RM_STATIC int64_t rm_row_give(int op, const rm_row_store *s) {
+  const rm_row_balls *b = s->balls;
+  const int64_t at = ((const char *)s->out - b->origin) / rm_size_of(s->fmt);
+  rm_row_store wide = *s;
+  if (wide.slope < 2.0 && op == RM_ROW_LESS_EXP) wide.slope = 2.0;
+  for (int64_t i = 0; i < s->n; i += RM_LANES) {
+    double m[RM_LANES], r[RM_LANES];
+    const size_t bytes = (size_t)(s->n - i < RM_LANES ? s->n - i : RM_LANES) * sizeof *m;
+    vf64 err;
+    vf64_store(m, vf64_add(rm_row_value(op, &wide, i, &err), vf64_set1(0.0)));
+    vf64_store(r, err);
+    __builtin_memcpy(b->middle + at + i, m, bytes);
+    __builtin_memcpy(b->radius + at + i, r, bytes);
+  }
+  return 0;
+}
+#endif
+
 #if RM_DEVICE /* rare cases alone: one function compiles faster than many */
 RM_COLD int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) { return rm_row_store_as(op, s->fmt, s); }
 #else
@@ -159,6 +180,7 @@ RM_COLD int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) { retur
       default: return rm_row_store_as(op, RM_F32, s);       \
     }
 RM_STATIC int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
+  if (s->balls) return rm_row_give((int)op, s);
   switch (op) {
     RM_ROW_FORMATS(RM_ROW_SCALED)
     RM_ROW_FORMATS(RM_ROW_SHIFTED)

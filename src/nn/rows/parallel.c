@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../../crlibm/fp/round.h"
+#include "../../../include/repmath/rounding.h"
 #include "../../common/aligned.h"
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
@@ -63,6 +64,17 @@ rm_status rm_each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, const 
   rm_aligned_free(memory);
   rm_env_leave(rm_env_enter(), flags);
   return rm_row_status(failure);
+}
+
+static _Thread_local rm_ball_results asked;
+
+void rm_balls_of_next(const rm_ball_results *results) { asked = *results; }
+
+const rm_row_balls *rm_row_balls_asked(rm_row_balls *b, const void *origin) {
+  const rm_ball_results a = asked;
+  asked = (rm_ball_results){NULL, NULL, NULL, NULL, NULL, NULL};
+  *b = (rm_row_balls){a.middle, a.radius, a.mean, a.mean_radius, a.root, a.root_radius, origin};
+  return a.middle ? b : NULL;
 }
 
 void rm_row_spread(const rm_row_state *s, int64_t from, const rm_row_array *out, int64_t row, int64_t n, int format) {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../../crlibm/fp/bits.h"
 #include "../../../include/repmath/core.h"
 #include "../../common/stats.h"
 #include "kernels.h"
@@ -99,6 +100,16 @@ static inline int rm_row_defer(rm_row_state *s) {
   (void)s;
   return 0;
 }
+#endif
+
+/* Says that nothing is known of n results, where these are given as balls. */
+RM_FN void rm_row_unknown(const rm_row_balls *b, const char *out, int64_t n, int size) {
+  for (int64_t i = 0; b && i < n; i++) b->radius[(out - b->origin) / size + i] = rm_from_bits64(UINT64_C(0x7ff) << 52);
+}
+
+#if !RM_DEVICE
+/* What rm_balls_of_next has asked of this call: the balls, for results at `origin`, or NULL. */
+const rm_row_balls *rm_row_balls_asked(rm_row_balls *b, const void *origin);
 #endif
 
 /* Whether out may be written row by row while x is read likewise: they are one array, or share no byte, and no two elements

@@ -46,46 +46,59 @@ static rm_status each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, co
   return status;
 }
 
+/* Results that are given as balls are contiguous, and lie apart from the arguments. */
+static rm_status check_balls(int format, int64_t n, const rm_row_array *out, const char *first, const char *second) {
+  const int size = rm_size_of(format), contiguous = out->stride == size && out->row == n * size;
+  const int binary64 = format == RM_FORMAT_F64;
+  return !binary64 && contiguous && out->base != first && out->base != second ? RM_OK : RM_ERR_RANGE;
+}
+
 static rm_status run(rm_softmax_problem p) {
   rm_row_array *const arrays[] = {&p.x, &p.y};
+  rm_row_balls balls;
+  p.balls = rm_row_balls_asked(&balls, p.y.base);
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status = rm_softmax_check(&p);
+  rm_status status = rm_softmax_check(&p);
+  if (!status && p.balls) status = check_balls(p.format, p.n, &p.y, p.x.base, p.x.base);
   if (status || p.kind == RM_LOGSUMEXP) return status ? status : rm_each_row(p.rows, p.n, 2, rm_softmax_row, &p);
   return each_row(p.rows, p.n, 2, rm_softmax_row, &p, arrays, 2, rm_size_of(p.format));
 }
 static rm_status run_backward(rm_softmax_gradient_problem p) {
   rm_row_array *const arrays[] = {&p.g, &p.y, &p.dx};
+  rm_row_balls balls;
+  p.balls = rm_row_balls_asked(&balls, p.dx.base);
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status = rm_softmax_gradient_check(&p);
+  rm_status status = rm_softmax_gradient_check(&p);
+  if (!status && p.balls) status = check_balls(p.format, p.n, &p.dx, p.g.base, p.y.base);
   return status ? status : each_row(p.rows, p.n, 4, rm_softmax_gradient_row, &p, arrays, 3, rm_size_of(p.format));
 }
 
 rm_status rm_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                      ptrdiff_t row_y, ptrdiff_t stride_y) {
   return run((rm_softmax_problem){RM_SOFTMAX, format, rows, n, rm_row_array_of(x, row_x, stride_x),
-                                  rm_row_array_of(y, row_y, stride_y)});
+                                  rm_row_array_of(y, row_y, stride_y), NULL});
 }
 rm_status rm_log_softmax(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                          ptrdiff_t row_y, ptrdiff_t stride_y) {
   return run((rm_softmax_problem){RM_LOG_SOFTMAX, format, rows, n, rm_row_array_of(x, row_x, stride_x),
-                                  rm_row_array_of(y, row_y, stride_y)});
+                                  rm_row_array_of(y, row_y, stride_y), NULL});
 }
 rm_status rm_logsumexp(int format, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x, void *y,
                        ptrdiff_t stride_y) {
   return run((rm_softmax_problem){RM_LOGSUMEXP, format, rows, n, rm_row_array_of(x, row_x, stride_x),
-                                  rm_row_array_of(y, stride_y, 0)});
+                                  rm_row_array_of(y, stride_y, 0), NULL});
 }
 rm_status rm_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                               const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                               ptrdiff_t stride_dx) {
   return run_backward((rm_softmax_gradient_problem){0, format, rows, n, rm_row_array_of(g, row_g, stride_g),
                                                     rm_row_array_of(y, row_y, stride_y),
-                                                    rm_row_array_of(dx, row_dx, stride_dx)});
+                                                    rm_row_array_of(dx, row_dx, stride_dx), NULL});
 }
 rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, const void *g, ptrdiff_t row_g, ptrdiff_t stride_g,
                                   const void *y, ptrdiff_t row_y, ptrdiff_t stride_y, void *dx, ptrdiff_t row_dx,
                                   ptrdiff_t stride_dx) {
   return run_backward((rm_softmax_gradient_problem){1, format, rows, n, rm_row_array_of(g, row_g, stride_g),
                                                     rm_row_array_of(y, row_y, stride_y),
-                                                    rm_row_array_of(dx, row_dx, stride_dx)});
+                                                    rm_row_array_of(dx, row_dx, stride_dx), NULL});
 }

@@ -10,6 +10,7 @@ typedef struct {
   int format;
   int64_t rows, n;
   rm_row_array x, y;
+  const rm_row_balls *balls; /* NULL, or where results go instead, of contiguous rows */
 } rm_softmax_problem;
 
 typedef struct {
@@ -17,6 +18,7 @@ typedef struct {
   int format;
   int64_t rows, n;
   rm_row_array g, y, dx;
+  const rm_row_balls *balls;
 } rm_softmax_gradient_problem;
 
 /* The status of the arguments (include/repmath/nn.h), which the public function has put into *p; p->rows becomes 0 where

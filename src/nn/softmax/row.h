@@ -145,11 +145,13 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
 
   if (!rm_is_finite(m)) {
     if (rm_row_defer(state)) return;
+    rm_row_unknown(f->balls, out, results, size);
     const uint64_t bits = rm_softmax_special(f, from, m, &state->flags);
     for (int64_t i = 0; i < results; i++) rm_write_bits(out + i * size, bits, f->format);
     state->tiers.fast += results;
   } else {
     rm_row_store s = {.n = results, .u = x, .c = m, .fmt = f->format, .out = out, .undecided = state->undecided};
+    s.balls = f->balls;
     int64_t undecided = results;
     if (f->format == RM_F64) {
       for (int64_t i = 0; i < results; i++) s.undecided[i] = i;
@@ -277,6 +279,7 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
   if (in_place) out = (char *)rm_row_buffer(state, 2); /* the accurate phase reads g and y again */
 
   rm_row_store s = {.n = n, .u = g, .v = y, .fmt = f->format, .out = out, .undecided = state->undecided};
+  s.balls = f->balls;
   const int known = f->format != RM_F64 && rm_sum_approximately(&total, 0, &sum, &low, &err);
   int64_t undecided = n;
   if (known) {
@@ -297,6 +300,7 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
       undecided = RM_ROW(state, store)(RM_ROW_WEIGHTED, &s);
     }
   } else {
+    rm_row_unknown(f->balls, out, n, size);
     for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
   }
   state->tiers.fast += n - undecided;
