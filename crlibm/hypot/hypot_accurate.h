@@ -60,8 +60,8 @@ RM_COLD uint64_t rm_hypot_accurate(double x, double y, int format, rm_mode mode,
   const rm_u128 sum = rm_exact_sum(0, (rm_u128)mx * mx, 2 * (int64_t)ex, 0, (rm_u128)my * my, 2 * (int64_t)ey, &negative, &e);
   if (rm_mode_kind(mode) == RM_STOCHASTIC) {
     uint32_t ignored = 0;
-    const uint64_t down = rm_round_root(sum, e, format, RM_TOWARD_ZERO, &ignored);
-    if (down == rm_round_root(sum, e, format, RM_UP, &ignored)) return down; /* exact */
+    const uint64_t short_of = rm_round_root(sum, e, format, RM_TOWARD_ZERO, &ignored);
+    if (short_of == rm_round_root(sum, e, format, RM_UP, &ignored)) return short_of; /* exact */
     return ex > ey ? rm_hypot_mp_round(mx, ex, my, ey, format, mode, flags)
                    : rm_hypot_mp_round(my, ey, mx, ex, format, mode, flags);
   }

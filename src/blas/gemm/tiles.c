@@ -145,8 +145,7 @@ typedef struct {
 
 /* The values of RM_LANES elements of row r and columns from c on, v, and the bound e of their errors: 0 where the digits
  * are all there is. */
-RM_FN void value_of(const pass *s, const double *row_term, const double *row_factor, int r, int c, vf64 *v, vf64 *e,
-                    const int fmt) {
+RM_FN void value_of(const pass *s, const double *row_term, const double *row_factor, int r, int c, vf64 *v, vf64 *e) {
   const layout *t = s->t;
   const int32_t *sums = t->sums + (r / HALF * 2 + c / HALF) * 256 + r % HALF * HALF + c % HALF;
   vf64 sum = vf64_load_i32(sums); /* exact, as all sums here: below 2^13 (2^12 2^24 + 2^14 2^16 + 3 2^14 2^8 + 2^16) < 2^53 */
@@ -173,7 +172,7 @@ RM_FN int round_piece(const pass *s, const double *row_term, const double *row_f
       RM_UNROLL for (int h = 0; h < 2; h++) {
         const int at = c + h * RM_LANES;
         vf64 v, e, lost = vf64_set1(0.0);
-        value_of(s, row_term, row_factor, r, at, &v, &e, fmt);
+        value_of(s, row_term, row_factor, r, at, &v, &e);
         if (p->bias.base && at < cols) {
           const vf64 bias = rm_load_bias(&p->bias, s->block->row + i0 + r, s->block->col + j0 + at,
                                          cols - at < RM_LANES ? cols - at : RM_LANES, fmt);
