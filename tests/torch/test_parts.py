@@ -83,9 +83,13 @@ def over_ranks(make, shape, dtype, rows, ranks):
     """The sum as `exchange.py` makes it from parts, and how many elements were not decided."""
     cuts = [rows * i // ranks for i in range(ranks + 1)]
     uses = [make(slice(a, b)) for a, b in zip(cuts, cuts[1:], strict=False)]
-    assert all(partials.kind(u, dtype) != partials.OPERANDS for u in uses)
-    found = [partials.part(u, shape) for u in uses]
-    bounds = None if found[0][1] is None else np.sum([b for _, b in found], 0)
+    kind = partials.common([partials.kind(u, shape, dtype) for u in uses])
+    assert kind != partials.OPERANDS
+    found = [partials.part(u, shape, kind) for u in uses]
+    total = np.sum([b for _, b in found], 0)
+    bounds = total if kind == partials.BOUNDED else None
+    if kind == partials.FACTORED:
+        bounds = partials.of_elements(total[: shape[0]], total[shape[0] :], 0, shape[0] * shape[1])
     made, undecided = partials.joined(np.stack([v for v, _ in found]), bounds, dtype)
     at = np.flatnonzero(undecided)
     few = partials.divisible([u for one in uses for u in one]) != 0
@@ -144,6 +148,26 @@ def test_sums_near_ties_are_not_decided_by_parts_and_are_right(monkeypatch):
             assert made.tolist() != expected
 
 
+def test_products_near_ties(monkeypatch):
+    """Each element is a product of a column of near_ties with ones, or half of it by exact factors."""
+    x = near_ties(np.random.default_rng(2), 40)
+    b = np.ones((5, 3), np.float32) * np.array([1, 0.5, -2], np.float32)
+    kept = keeper(torch.float32)
+    make = lambda s: [Use(Product(kept(x[s].T), kept(b[s]), (40, 3)))]  # noqa: E731
+    expected = whole(make, (40, 3), torch.float32, 5)
+    half = np.stack([[float(sum(map(Fraction, c)) * Fraction(f)) for f in (1.0, 0.5, -2.0)] for c in x.T.tolist()])
+    assert np.abs(expected.reshape(40, 3) / half - 1).max() < 2.0**-23
+    for ranks in (2, 5):
+        assert partials.kind(make(slice(0, 2)), (40, 3), torch.float32) == partials.FACTORED
+        made, undecided = over_ranks(make, (40, 3), torch.float32, 5, ranks)
+        assert np.array_equal(bits(made), bits(expected)) and undecided > 100
+        with monkeypatch.context() as changed:  # a control: without bounds ties are decided, some of them wrongly
+            changed.setattr(partials, "of_elements", lambda *a: np.zeros(120))
+            changed.setattr(partials, "UNIT", 0.0)
+            made, undecided = over_ranks(make, (40, 3), torch.float32, 5, ranks)
+            assert not np.array_equal(bits(made), bits(expected))
+
+
 def test_special_values():
     inf, nan = np.inf, np.nan
     x = np.array(
@@ -168,7 +192,8 @@ def test_the_bound_of_a_norms_weight(name):
         rng = np.random.default_rng(seed)
         g, x = (rng.standard_normal((4, 6)).astype(np.float32) for _ in range(2))
         x = (x * np.float32(scale) + np.float32(mean)).astype(np.float32)
-        value, bound = partials.part([Use(Normed(name, Received(g), Received(x), (6,), (1e-5,)))], (6,))
+        use = Use(Normed(name, Received(g), Received(x), (6,), (1e-5,)))
+        value, bound = partials.part([use], (6,), partials.BOUNDED)
         with mpmath.workprec(400):
             for j in range(6):
                 total = mpmath.mpf(0)
@@ -185,8 +210,8 @@ def test_the_bound_of_a_norms_weight(name):
 
 def test_what_has_no_part():
     x = torch.ones(3, 4)
-    assert partials.kind([Use(Terms(Operand(x), (0,), (4,)))], torch.float64) == partials.OPERANDS
-    assert partials.kind([Use(Terms(Operand(x.double()), (0,), (4,)))], torch.float32) == partials.OPERANDS
+    assert partials.kind([Use(Terms(Operand(x), (0,), (4,)))], (4,), torch.float64) == partials.OPERANDS
+    assert partials.kind([Use(Terms(Operand(x.double()), (0,), (4,)))], (4,), torch.float32) == partials.OPERANDS
     norm = Normed("group_norm", Operand(x), Operand(x), (4,), (1, 1e-5))
-    assert partials.kind([Use(norm)], torch.float32) == partials.OPERANDS
+    assert partials.kind([Use(norm)], (4,), torch.float32) == partials.OPERANDS
     assert partials.nbytes([Use(norm)]) == 2 * 48

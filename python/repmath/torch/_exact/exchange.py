@@ -93,6 +93,26 @@ class _Sum:
         whole = flat.reshape(self.shape)
         return whole[(slice(None),) * self.axis + (slice(first, first + count),)].reshape(-1)
 
+    def bounds(self, given: Array, ranks: int, rank: int) -> Array:
+        """The bounds of a rank's share of the elements, or those of all rows and columns."""
+        return self.share(given, ranks, rank) if self.kind == partials.BOUNDED else given
+
+    def bounds_of_share(self, joined: Array, ranks: int, rank: int) -> Array | None:
+        """A bound for each element of a rank's share; None where there are no other bounds than those of rounded numbers."""
+        if self.kind != partials.FACTORED:
+            return joined if self.kind == partials.BOUNDED else None
+        rows, cols = joined[: self.shape[0]], joined[self.shape[0] :]
+        if self.axis is None:
+            return partials.of_elements(rows, cols, *part_of(self.size, ranks, rank))
+        first, count = part_of(self.shape[self.axis], ranks, rank)
+        rows, cols = (rows[first : first + count], cols) if self.axis == 0 else (rows, cols[first : first + count])
+        return partials.of_elements(rows, cols, 0, len(rows) * len(cols))
+
+    def numbers(self, ranks: int, rank: int) -> int:
+        """How many numbers each rank sends for the share of one."""
+        n = self.length(ranks, rank)
+        return n + partials.bounds_of(self.kind, self.shape, n)
+
     def length(self, ranks: int, rank: int) -> int:
         if self.axis is None:
             return part_of(self.size, ranks, rank)[1]
@@ -156,14 +176,15 @@ class _Errors:
 def _choose(group: Any, sums: Sequence[_Sum]) -> None:
     """Which way each sum takes: that on which fewer bytes are sent."""
     size = group.size()
-    mine = [[partials.kind(s.uses, s.dtype), partials.nbytes(s.uses), partials.divisible(s.uses)] for s in sums]
+    mine = [[partials.kind(s.uses, s.shape, s.dtype), partials.nbytes(s.uses), partials.divisible(s.uses)] for s in sums]
     of_all = _gathered(group, torch.tensor(mine, dtype=torch.int64).reshape(-1)).reshape(size, len(sums), 3)
     owned = []
     for i, s in enumerate(sums):
         kinds, lengths, few = of_all[:, i].T.tolist()
-        s.kind = partials.OPERANDS if partials.OPERANDS in kinds else max(kinds)
+        s.kind = partials.common(kinds)
         s.few = functools.reduce(operator.and_, few) != 0
-        if s.kind == partials.OPERANDS or sum(lengths) - max(lengths) <= 8 * s.kind * s.size * (size - 1):
+        of_parts = 8 * (s.size + partials.bounds_of(s.kind, s.shape, s.size)) * (size - 1)
+        if s.kind == partials.OPERANDS or sum(lengths) - max(lengths) <= of_parts:
             owned.append(s)
     for s, owner in zip(owned, owners([s.size for s in owned], size), strict=True):
         s.owner = owner
@@ -185,31 +206,31 @@ def _batches(sums: Sequence[_Sum]) -> list[list[_Sum]]:
 def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[tuple[int, Array]]:
     """Give each rank its share of the parts of sums; add and round this rank's. Which elements of which sums are not decided."""
     size, rank = group.size(), group.rank()
-    lengths = [sum(s.kind * s.length(size, r) for s in sums) for r in range(size)]
+    lengths = [sum(s.numbers(size, r) for s in sums) for r in range(size)]
     ends = np.cumsum(lengths).tolist()
     outgoing, at = np.full(sum(lengths), np.nan), [end - n for n, end in zip(lengths, ends, strict=True)]
     for s in sums:
-        numbers: list[Array] = []
+        made: tuple[Array, Array] | None = None
         with errors:
-            value, bound = partials.part(s.uses, s.shape)
-            numbers = [value]
-            if s.kind == partials.BOUNDED:
-                numbers.append(partials.UNIT * np.abs(value) if bound is None else bound)
+            made = partials.part(s.uses, s.shape, s.kind)
         for r in range(size):
-            n = s.length(size, r)
-            for i, v in enumerate(numbers):
-                outgoing[at[r] + i * n : at[r] + (i + 1) * n] = s.share(v, size, r)
-            at[r] += s.kind * n
+            n, end = s.length(size, r), at[r] + s.numbers(size, r)
+            if made is not None:
+                outgoing[at[r] : at[r] + n] = s.share(made[0], size, r)
+                outgoing[at[r] + n : end] = s.bounds(made[1], size, r)
+            at[r] = end
     incoming = np.empty(size * lengths[rank])
     group.alltoall_base(torch.from_numpy(incoming), torch.from_numpy(outgoing), [lengths[rank]] * size, lengths).wait()
     rows, first, open_ = incoming.reshape(size, -1), 0, []
     for s in sums:
         n = s.length(size, rank)
         with errors:
-            bounds = rows[:, first + n : first + 2 * n].sum(0) if s.kind == partials.BOUNDED else None
+            end = first + s.numbers(size, rank)
+            with np.errstate(all="ignore"):
+                bounds = s.bounds_of_share(rows[:, first + n : end].sum(0), size, rank)
             s.made, undecided = partials.joined(rows[:, first : first + n], bounds, s.dtype)
             open_.append((id(s), np.flatnonzero(undecided)))
-        first += s.kind * n
+        first += s.numbers(size, rank)
     return open_
 
 

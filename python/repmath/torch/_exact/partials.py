@@ -1,8 +1,8 @@
 """A rank's part of a sum over ranks: a binary64 number for each element, with what bounds its error.
 
-Of products, sums, scattered sums and convolutions of at most binary32 numbers the part is the exact sum of the rank's own terms, rounded once to binary64:
-c with |c - S| <= u |c|, u = 2^-53. (All terms are multiples of 2^-298, so that no c is subnormal.) Of weights of layer and RMS norms it is a sum in
-binary64 with the bound that `_norm_weight` derives. Parts of W ranks are added in binary64 in any order: the sum s of the numbers has an error of at most
+Of sums, scattered sums and convolutions of at most binary32 numbers the part is the exact sum of the rank's own terms, rounded once to binary64:
+c with |c - S| <= u |c|, u = 2^-53. (All terms are multiples of 2^-298, so that no c is subnormal.) Of matrix products it is a sum in binary64 with bounds for rows and
+columns (repmath/partials.h), and of weights of layer and RMS norms one with the bound that `_norm_weight` derives. Parts of W ranks are added in binary64 in any order: the sum s of the numbers has an error of at most
 (W - 1) u sum|c|, to which the bounds of the parts are added. An element is decided if s minus and s plus all this round to the same number, since rounding
 is monotone. What is not decided, for instance a tie, is summed by one rank from the operands of all.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import _reductions
+from ... import _partials, _reductions
 from .._aten.common import Array, Uncovered
 from .._tensors import FORMATS
 from .records import Convolved, Normed, Operand, Placed, Product, Received, Record, Scattered, Terms, Use, arranged, settle
@@ -25,8 +25,9 @@ _SLACK = 1 + 2.0**-30
 # Below, a binary32 number may be subnormal, which a processor that flushes such numbers would not give.
 _SMALL = 2.0**-125
 
-# What a rank can say of a sum without the operands: nothing, numbers that are rounded once, numbers with a bound for each.
-OPERANDS, ROUNDED, BOUNDED = range(3)
+# What a rank can say of a sum without the operands: nothing, numbers that are rounded once, numbers with a bound for each, a matrix with bounds for rows and
+# columns. Or it has no terms.
+OPERANDS, ROUNDED, BOUNDED, FACTORED, EMPTY = range(5)
 
 
 def operands_of(record: Any) -> list[Operand]:
@@ -52,13 +53,17 @@ def _rounds_to_nearest() -> bool:
     return bool((one == 1).all())
 
 
-def kind(uses: Sequence[Use], dtype: torch.dtype) -> int:
-    """What can be said of the sum of all of them."""
+def kind(uses: Sequence[Use], shape: Sequence[int], dtype: torch.dtype) -> int:
+    """What can be said of the sum of all of them, of this shape."""
     records = [u.record for u in uses]
     if dtype not in FORMATS or dtype is torch.float64 or not _rounds_to_nearest():
         return OPERANDS
     if any(o.itemsize > 4 for r in records for o in operands_of(r) if o.floats):
         return OPERANDS
+    if not uses:
+        return EMPTY
+    if _products(uses, shape) is not None:
+        return FACTORED
     inner = [r.record if isinstance(r, Placed) else r for r in records]
     if all(isinstance(r, (Product, Terms, Scattered, Convolved)) for r in inner):
         return ROUNDED
@@ -68,10 +73,41 @@ def kind(uses: Sequence[Use], dtype: torch.dtype) -> int:
     return OPERANDS
 
 
-def part(uses: Sequence[Use], shape: Sequence[int]) -> tuple[Array, Array | None]:
-    """The elements of a sum, and the bounds of their errors; None where these are u times the elements."""
+def common(kinds: Sequence[int]) -> int:
+    """What can be said of the sum over ranks that say this."""
+    found = set(kinds) - {EMPTY} or {ROUNDED}
+    if OPERANDS in found or len(found) == 1:
+        return min(found)
+    return BOUNDED if BOUNDED in found else ROUNDED
+
+
+def _products(uses: Sequence[Use], shape: Sequence[int]) -> list[Product] | None:
+    """Matrix products of one format and this shape, in the order of the leaf's elements; None where a use is something else."""
+    found = []
+    for use in uses:
+        try:
+            r = arranged(use)
+        except Uncovered:
+            return None
+        if not isinstance(r, Product) or r.shape != tuple(shape) or len({o.format for o in operands_of(r)}) > 1:
+            return None
+        found.append(r)
+    return found
+
+
+def bounds_of(kind: int, shape: Sequence[int], n: int) -> int:
+    """How many bounds belong to n elements of a sum."""
+    return {BOUNDED: n, FACTORED: sum(shape)}.get(kind, 0)
+
+
+def part(uses: Sequence[Use], shape: Sequence[int], kind: int) -> tuple[Array, Array]:
+    """The elements of a sum, and the bounds of their errors, of the kind that is common to all ranks: none where these are u times the elements, one for each, or
+    those of the rows and of the columns."""
+    size = int(np.prod(shape, dtype=np.int64))
     if not uses:
-        return np.zeros(int(np.prod(shape, dtype=np.int64))), None
+        return np.zeros(size), np.zeros(bounds_of(kind, shape, size))
+    if kind == FACTORED:
+        return _product(_products(uses, shape) or [], shape)
     with np.errstate(all="ignore"):
         if isinstance(uses[0].record, Normed):
             return _norm_weight([u.record for u in uses if isinstance(u.record, Normed)])
@@ -79,7 +115,18 @@ def part(uses: Sequence[Use], shape: Sequence[int]) -> tuple[Array, Array | None
             wide = list(uses)
         else:
             wide = [Use(_widened(u.record), u.layout) for u in uses]
-        return settle(wide, shape, torch.float64).numpy().reshape(-1), None
+        value: Array = settle(wide, shape, torch.float64).numpy().reshape(-1)
+        return value, UNIT * np.abs(value) if kind == BOUNDED else np.empty(0)
+
+
+def _product(records: Sequence[Product], shape: Sequence[int]) -> tuple[Array, Array]:
+    """Sums of several products are joined as those of several ranks: bounds are added up, and allow for these additions."""
+    value, bounds = np.zeros(tuple(shape)), np.zeros(sum(shape))
+    for i, r in enumerate(records):
+        p = _partials.product(*r.operands(), len(records) - 1)
+        value = p.sums if i == 0 else value + p.sums
+        bounds += np.concatenate([p.rows, p.cols])
+    return value.reshape(-1), bounds
 
 
 def _widened(record: Any) -> Any:
@@ -125,6 +172,17 @@ def _norm_weight(records: Sequence[Normed]) -> tuple[Array, Array]:
     return terms.sum(0), bound * (1 + 2.0**-6)
 
 
+def of_elements(rows: Array, cols: Array, first: int, count: int) -> Array:
+    """The bounds of elements of a matrix, by the bounds of its rows and columns."""
+    n = len(cols)
+    if n == 0:
+        return np.empty(0)
+    begin, end = first // n, -(-(first + count) // n)
+    with np.errstate(all="ignore"):
+        made: Array = np.multiply.outer(np.sqrt(rows[begin:end]), np.sqrt(cols)).reshape(-1)
+    return made[first - begin * n :][:count]
+
+
 def joined(parts: Array, bounds: Array | None, dtype: torch.dtype) -> tuple[Array, Array]:
     """The rounded sums of the rows of `parts`, and which of them are not decided. `bounds` has the sums of the parts' bounds."""
     ranks, n = parts.shape
@@ -134,7 +192,7 @@ def joined(parts: Array, bounds: Array | None, dtype: torch.dtype) -> tuple[Arra
         bound = ((2 * ranks + 4) * UNIT * _SLACK) * size if bounds is None else ((ranks + 4) * UNIT * size + bounds) * _SLACK
         lower, upper = (_rounded(v, dtype) for v in (total - bound, total + bound))
         bits = np.dtype(f"u{lower.itemsize}")
-        open_ = (lower.view(bits) != upper.view(bits)) | ~np.isfinite(size)
+        open_ = (lower.view(bits) != upper.view(bits)) | ~np.isfinite(size + bound)
         open_ |= (size != 0) & (np.abs(total) < _SMALL)
         if bounds is not None:
             open_ |= (bounds != 0) & (np.abs(total) < _SMALL)

@@ -45,6 +45,10 @@ class Operand:
         return int(self._tensor.itemsize)
 
     @property
+    def format(self) -> str:
+        return str(self._tensor.dtype).removeprefix("torch.")
+
+    @property
     def floats(self) -> bool:
         """Whether it has no integers, as an index has."""
         return bool(self._tensor.dtype.is_floating_point)
@@ -71,6 +75,10 @@ class Received(Operand):
     @property
     def itemsize(self) -> int:
         return self._array.itemsize
+
+    @property
+    def format(self) -> str:
+        return str(self._array.dtype.name)
 
     @property
     def floats(self) -> bool:
