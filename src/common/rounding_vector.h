@@ -51,8 +51,11 @@ typedef uint32_t rm_words32 __attribute__((vector_size(4 * RM_LANES)));
 typedef int64_t rm_words64 __attribute__((vector_size(8 * RM_LANES)));
 RM_FN vi64 rm_words_vector(const void *at) {
   rm_words32 w;
+  vi64 wide;
   __builtin_memcpy(&w, at, sizeof w);
-  return (vi64) __builtin_convertvector(w, rm_words64);
+  const rm_words64 v = __builtin_convertvector(w, rm_words64);
+  __builtin_memcpy(&wide, &v, sizeof wide);
+  return wide;
 }
 #else
 RM_FN vi64 rm_words_vector(const void *at) {

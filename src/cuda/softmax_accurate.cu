@@ -10,6 +10,7 @@
 #include "../nn/rows/totals.inl"
 
 #include "../nn/softmax/row.h"
+#include "softmax_decide.h"
 
 enum { RM_SOFTMAX_STACK = 144 << 10 };
 

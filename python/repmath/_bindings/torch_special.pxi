@@ -76,7 +76,9 @@ cdef class Special(Call):
                 return NotImplemented
             order = args[0]
         held = _read(args[self.kind == DERIVATIVE], &x)
-        if held is None or x.n > MANY or (self.kind == LGAMMA and x.format != RM_FORMAT_F64):
+        if held is None or x.n > MANY:
+            return NotImplemented
+        if self.kind == LGAMMA and (held is not args[0] or x.format != RM_FORMAT_F64): # a result has the strides of a tensor that is not contiguous
             return NotImplemented
         memory = Memory(9 * x.n)
         if self.kind == RECURRENCE and not _number(args[1], &number):
