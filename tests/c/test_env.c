@@ -5,8 +5,8 @@
 
 enum { N = 3000 };
 
-/* Run by the caller's settings, compare with the default's results. */
-static void elementwise(const struct entry *e) {
+/* Run by the caller's settings, compare with the default's results. Calls of one value know no threads: `single` has them. */
+static void elementwise(const struct entry *e, int single) {
   static unsigned char x[8 * N], expected[8 * N], y[8 * N];
   fill_inputs(e, N, x, 7);
   e->array(N, x, e->size, expected, e->size);
@@ -20,6 +20,7 @@ static void elementwise(const struct entry *e) {
     CHECK_FOR(status == RM_OK, modes[m].name);
     CHECK_FOR(after == modes[m].control, modes[m].name);
     if (!CHECK_FOR(memcmp(y, expected, (size_t)(N * e->size)) == 0, modes[m].name)) printf("  %s %s\n", e->name, e->format);
+    if (!single) continue;
 
     memset(y, 0xa5, sizeof y);
     control_set(modes[m].control);
@@ -429,7 +430,7 @@ int main(void) {
   require_isa();
   for (int threads = 1; threads <= 3; threads += 2) {
     rm_set_num_threads(threads);
-    for (int i = 0; i < ENTRIES; i++) elementwise(&entries[i]);
+    for (int i = 0; i < ENTRIES; i++) elementwise(&entries[i], threads == 1);
     reductions();
   }
   flags();

@@ -127,8 +127,7 @@ def test_it_compiles_for_one_architecture(tmp_path):
         f"-I{ROOT}",
         f"-I{ROOT / 'include'}",
     ]
-    for name in ("matmul_b64", "softmax"):
-        run(nvcc, *options, ROOT / f"src/cuda/{name}.cu", "-o", tmp_path / f"{name}.cubin")
+    run(nvcc, *options, ROOT / "src/cuda/matmul_b64.cu", "-o", tmp_path / "matmul_b64.cubin")
     library = where / "src/cuda/librepmath_cuda.so"
     declared = set()
     for header in sorted((ROOT / "include/repmath").glob("cuda*.h")):
