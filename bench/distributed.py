@@ -172,6 +172,7 @@ def undecided():
     """For numbers of ranks, which part of the elements of weights' gradients is not decided, when the 1024 rows of a batch are divided among them."""
     import numpy as np
 
+    from repmath import _partials
     from repmath.torch._exact import partials
     from repmath.torch._exact.engine import of_block
     from repmath.torch._exact.records import Product, arranged
@@ -192,17 +193,19 @@ def undecided():
             records = [arranged(u) for u in block.uses_of(p)]
             if not all(isinstance(r, Product) for r in records):
                 continue
-            a, b = (x.astype(np.float64) for x in records[0].operands())
+            a, b = records[0].operands()
             rows = a.shape[1]
             elements += p.numel()
             for world in worlds:
-                total, size = np.zeros(p.shape), np.zeros(p.shape)
+                total, size, lines = np.zeros(p.shape), np.zeros(p.shape), np.zeros(sum(p.shape))
                 for i in range(world):
                     share = slice(rows * i // world, rows * (i + 1) // world)
-                    part = a[:, share] @ b[share]
-                    total += part
-                    size += np.abs(part)
-                bound = (2 * world + 4) * partials.UNIT * size
+                    part = _partials.product(a[:, share], b[share], 0)
+                    total += part.sums
+                    size += np.abs(part.sums)
+                    lines += np.concatenate([part.rows, part.cols])
+                of_parts = partials.of_elements(lines[: p.shape[0]], lines[p.shape[0] :], 0, p.numel()).reshape(p.shape)
+                bound = (world + 4) * partials.UNIT * size + of_parts
                 open_[world] += np.count_nonzero((total - bound).astype(np.float32) != (total + bound).astype(np.float32))
     print(f"{elements} elements")
     for world in worlds:
