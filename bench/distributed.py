@@ -205,7 +205,7 @@ def undecided():
                     size += np.abs(part.sums)
                     lines += np.concatenate([part.rows, part.cols])
                 of_parts = partials.of_elements(lines[: p.shape[0]], lines[p.shape[0] :], 0, p.numel()).reshape(p.shape)
-                bound = (world + 4) * partials.UNIT * size + of_parts
+                bound = partials.error_of(world, size, of_parts)
                 open_[world] += np.count_nonzero((total - bound).astype(np.float32) != (total + bound).astype(np.float32))
     print(f"{elements} elements")
     for world in worlds:

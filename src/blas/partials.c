@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../common/elements.h"
+#include "../common/overlap.h"
 #include "../reduce/exact.h"
 #include "../runtime/env.h"
 #include "conv/args.h"
@@ -238,12 +239,35 @@ rm_status rm_matmul_windows(int format, int64_t m, int64_t n, int64_t k, const v
   return run_windows(&p, &to);
 }
 
+enum { AT_JOINS_OF_CONV = 7, AT_ROWS_OF_CONV = 9, AT_WINDOWS_OF_CONV = 9 };
+
 /* The strides of an array of w's shape, of binary64 in C order. */
 static void weight_strides(const rm_conv *c, ptrdiff_t *stride) {
   ptrdiff_t s = sizeof(double);
   for (int j = c->dims - 1; j >= 0; j--) stride[2 + j] = s, s *= (ptrdiff_t)c->kernel[j];
   stride[1] = s;
   stride[0] = s * (ptrdiff_t)(c->channels_in / c->groups);
+}
+
+/* Whether results, which are contiguous numbers of 8 bytes, meet one another, x or g. Operands that are empty, or have no
+ * strides, are left to rm_conv_grad_weight_by. */
+static rm_status check_results(int format, const rm_conv *c, const int64_t *out, const rm_grid *given, const array *results,
+                               int count) {
+  const ptrdiff_t stride = 8;
+  rm_status status = check_arrays(results, count, count);
+  for (int k = 0; k < 2 && !status; k++) {
+    int64_t size[5] = {c->batch, k ? c->channels_out : c->channels_in};
+    int empty = !given[k].base || !given[k].stride || !size[0] || !size[1];
+    for (int j = 0; j < c->dims; j++) size[2 + j] = k ? out[j] : c->in[j], empty |= !size[2 + j];
+    const rm_grid operand = {given[k].base, 2 + c->dims, size, given[k].stride};
+    for (int i = 0; i < count && !empty && !status; i++) {
+      const int64_t n = results[i].rows * results[i].cols;
+      const rm_grid result = {results[i].view.base, 1, &n, &stride};
+      if (n && rm_spans_meet(&result, 8, &operand, rm_size_of(format)))
+        status = RM_STATUS(RM_ERR_OVERLAP, results[i].position);
+    }
+  }
+  return status;
 }
 
 /* rm_conv_grad_weight_by for parts of it. */
@@ -256,6 +280,16 @@ static rm_status weight(int format, const rm_conv *conv, const void *x, const pt
   if (!status && rm_conv_sizes(conv, size)) status = RM_STATUS(RM_ERR_SIZE, 2);
   if (status) return status;
   weight_strides(conv, strides);
+  int64_t columns = conv->channels_in;
+  for (int j = 0; j < conv->dims; j++) columns *= conv->kernel[j];
+  const int64_t elements = columns / conv->groups * conv->channels_out;
+  const rm_grid given[] = {{x, 0, NULL, strides_x}, {g, 0, NULL, strides_g}};
+  const array windows = contiguous(to->windows, to->count, RM_WINDOW, 8, AT_WINDOWS_OF_CONV);
+  const array parts[] = {contiguous(to->row_bound, 1, conv->channels_out, 8, AT_ROWS_OF_CONV),
+                         contiguous(to->col_bound, 1, columns, 8, AT_ROWS_OF_CONV + 1),
+                         contiguous(sums, 1, elements, 8, AT_ROWS_OF_CONV - 1)};
+  status = check_results(format, conv, size, given, to->windows ? &windows : parts, to->windows ? 1 : 3);
+  if (status) return status;
   const rm_conv_runner runner = {to->windows ? run_windows : run_sums, to, NULL, to->windows ? -1 : (int)sizeof *sums};
   return rm_conv_grad_weight_by(&runner, format, conv, x, strides_x, g, strides_g, sums, strides);
 }
@@ -263,11 +297,8 @@ static rm_status weight(int format, const rm_conv *conv, const void *x, const pt
 rm_status rm_conv_grad_weight_partial(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x,
                                       const void *g, const ptrdiff_t *strides_g, int64_t joins, double *sums,
                                       double *row_bound, double *col_bound) {
-  enum { AT_JOINS_OF_CONV = 7, AT_ROWS_OF_CONV = 9 };
   part to = {.joins = joins, .row_bound = row_bound, .col_bound = col_bound};
   rm_status status = check_joins(joins, AT_JOINS_OF_CONV);
-  if (!status && !row_bound) status = RM_STATUS(RM_ERR_NULL, AT_ROWS_OF_CONV);
-  if (!status && !col_bound) status = RM_STATUS(RM_ERR_NULL, AT_ROWS_OF_CONV + 1);
   if (status) return status;
   status = weight(format, conv, x, strides_x, g, strides_g, sums, &to);
   return status >> 8 == 7 ? RM_STATUS(status & 255, 8) : status;

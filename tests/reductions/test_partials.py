@@ -375,10 +375,13 @@ def test_arguments_of_convolutions(lib):
     assert made(joins=-1) == status(RANGE, 7) and made(x=None) == status(NULL, 3)
     assert made(out=(None, r, c)) == status(NULL, 8) and made(out=(x, r, c)) == status(OVERLAP, 8)
     assert made(out=(s, None, c)) == status(NULL, 9) and made(out=(s, r, None)) == status(NULL, 10)
+    assert made(out=(s, x, c)) == made(out=(s, r, r)) == status(OVERLAP, 9) and made(out=(s, r, g)) == status(OVERLAP, 10)
     f = lib.c.rm_conv_grad_weight_windows
     assert f(*arguments, I64(-1), None, None) == status(SIZE, 7)
     assert f(*arguments, I64(2), None, pointer(w)) == status(NULL, 8)
     assert f(*arguments, I64(2), pointer(np.array([0, s.size])), pointer(w)) == status(INDEX, 8)
     assert f(*arguments, I64(2), pointer(np.array([0, 1])), None) == status(NULL, 9)
+    assert f(*arguments, I64(2), pointer(np.array([0, 1])), pointer(g)) == status(OVERLAP, 9)
     for untouched in (s, r, c, w):
         assert (untouched == 7).all()
+    assert (x == 1).all() and (g == 1).all()

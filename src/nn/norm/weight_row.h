@@ -108,8 +108,8 @@ RM_STATIC int rm_norm_weight_is_flat(const rm_norm_problem *f, const rm_weight_r
 RM_STATIC uint64_t rm_norm_weight_accurate(const rm_norm_weights *s, const rm_weight_range *range, rm_row_state *state) {
   const int format = s->f.format;
   int nan = 0;
-  if (rm_norm_weight_is_bad(s, range, state->flags,
-                            &nan)) { /* an infinite term is multiplied by a deviation without a limit */
+  if (rm_norm_weight_is_bad(s, range, state->flags, &nan)) {
+    /* An infinite term is multiplied by a deviation without a limit. */
     if (!nan) state->flags |= RM_FLAG_INVALID;
     return rm_nan_bits(format);
   }

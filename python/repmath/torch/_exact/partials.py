@@ -183,13 +183,20 @@ def of_elements(rows: Array, cols: Array, first: int, count: int) -> Array:
     return made[first - begin * n :][:count]
 
 
+def error_of(ranks: int, size: Array, bounds: Array | None) -> Array:
+    """How far a sum of parts, whose magnitudes add up to `size`, is from what they stand for at most. Of the last step, sum -+ this, too, whose result is at most
+    2 size."""
+    if bounds is None:
+        return np.asarray(((2 * ranks + 4) * UNIT * _SLACK) * size)
+    return np.asarray(((ranks + 4) * UNIT * size + bounds) * _SLACK)
+
+
 def joined(parts: Array, bounds: Array | None, dtype: torch.dtype) -> tuple[Array, Array]:
     """The rounded sums of the rows of `parts`, and which of them are not decided. `bounds` has the sums of the parts' bounds."""
     ranks, n = parts.shape
     with np.errstate(all="ignore"):
         total, size = parts.sum(0) + 0.0, np.abs(parts).sum(0)
-        # Of the last step, total -+ bound, too, whose result is at most 2 size.
-        bound = ((2 * ranks + 4) * UNIT * _SLACK) * size if bounds is None else ((ranks + 4) * UNIT * size + bounds) * _SLACK
+        bound = error_of(ranks, size, bounds)
         lower, upper = (_rounded(v, dtype) for v in (total - bound, total + bound))
         bits = np.dtype(f"u{lower.itemsize}")
         open_ = (lower.view(bits) != upper.view(bits)) | ~np.isfinite(size + bound)
