@@ -39,6 +39,7 @@ MODULES = {
     "repmath.array_api": "Array API standard",
     "repmath.arrays": "Arrays of the array API standard",
     "repmath.torch": "PyTorch",
+    "repmath.torch.functional": "Functions for PyTorch",
     "repmath.torch.optim": "Optimisers for PyTorch",
     "repmath.jax": "JAX",
 }

@@ -88,6 +88,10 @@ def test_gradients_integers_and_two_axes():
     assert whole.tolist() == [6]
     with pytest.raises(TypeError, match="x has dtype"):
         rj.psum(jnp.ones(2, jnp.complex64), "d")
+    with pytest.raises(ValueError, match="axis_name: 'd' is an axis of jax.vmap"):
+        jax.vmap(lambda x: rj.psum(x, "d"), axis_name="d")(jnp.ones(3))
+    with pytest.raises(NameError, match="d"):
+        rj.psum(jnp.ones(3), "d")
 
 
 def _collectives(function, *arguments):

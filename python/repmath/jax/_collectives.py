@@ -20,6 +20,17 @@ def _names(axis_name: Any) -> tuple[Any, ...]:
     return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
+def _of_a_mesh(names: tuple[Any, ...]) -> None:
+    mesh = jax.sharding.get_abstract_mesh().manual_axes
+    for name in names:
+        lax.axis_size(name)  # NameError where there is no such axis
+        if name not in mesh:
+            raise ValueError(
+                f"axis_name: {name!r} is an axis of jax.vmap, not one of a mesh inside of jax.shard_map;"
+                " repmath.jax.sum and mean take axes of arrays"
+            )
+
+
 def _over(reduce: Callable[..., Any], x: Any, names: tuple[Any, ...]) -> Any:
     devices = math.prod(lax.axis_size(name) for name in names)
     flat = x.reshape(-1)
@@ -66,6 +77,7 @@ def _each(function: Callable[..., Any], x: Any, axis_name: Any, integers: Callab
         check("x", a.dtype)
         if a.dtype not in FORMATS:
             return integers(a, names)
+        _of_a_mesh(names)
         missing = tuple(n for n in names if n not in jax.typeof(a).mat.varying)
         return function(lax.pcast(a, missing, to="varying") if missing else a, names)
 
@@ -96,6 +108,8 @@ def psum(x: Any, axis_name: Any) -> Any:
         A dtype is not supported.
     NameError
         There is no such axis, as jax.lax says it.
+    ValueError
+        The axis is one of `jax.vmap`.
     """
     return _each(_total, x, axis_name, lax.psum)
 
