@@ -5,16 +5,27 @@ bench/results/coverage.jsonl, where a run that was stopped goes on; --write make
 """
 
 import argparse
+import contextlib
+import importlib
 import json
 import os
 import pathlib
 from collections import Counter
 
-from . import architectures, optimizers, samples
+from . import architectures, diffusion, graphs, optimizers, samples, vision
 from .cases import OUTCOMES, result
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-KINDS = {"optimisers": optimizers.cases, "OpInfo": samples.cases, "transformers": architectures.cases}
+KINDS = {
+    "optimisers": optimizers.cases,
+    "OpInfo": samples.cases,
+    "transformers": architectures.cases,
+    "torchvision": vision.cases,
+    "timm": vision.timm_cases,
+    "diffusers": diffusion.cases,
+    "torch_geometric": graphs.cases,
+}
+IMPORTED = "repmath.torch torch._dynamo transformers.modeling_utils transformers.models.auto.modeling_auto torchvision timm diffusers torch_geometric.nn".split()
 
 
 def parsed():
@@ -22,6 +33,9 @@ def parsed():
     parser.add_argument("--kind", nargs="+", choices=KINDS, default=list(KINDS), help="these alone")
     parser.add_argument("--only", nargs="+", help="cases whose name contains one of these words")
     parser.add_argument("--again", nargs="*", choices=OUTCOMES, help="run again those that had one of these outcomes, or all")
+    parser.add_argument(
+        "--part", default="1/1", help="2/3: the second third of the cases, beside other processes that run the rest"
+    )
     parser.add_argument("--seconds", type=int, default=120, help="after which a case is ended")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results/coverage.jsonl")
     parser.add_argument("--write", type=pathlib.Path, help="write a page of the results to this file, and run nothing")
@@ -43,14 +57,15 @@ def main():
         options.write.write_text(page(known.values(), totals), encoding="utf-8")
         return
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    import torch._dynamo  # noqa: F401  # what every process would import, once
-
-    import repmath.torch  # noqa: F401
+    for module in IMPORTED:  # what every process would import, once
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    part, parts = map(int, options.part.split("/"))
 
     counts = Counter()
     for kind in options.kind:
-        for case in KINDS[kind]():
-            if options.only and not any(word in case.name for word in options.only):
+        for i, case in enumerate(KINDS[kind]()):
+            if i % parts != part - 1 or options.only and not any(word in case.name for word in options.only):
                 continue
             before = known.get((case.kind, case.name))
             if before is not None and (options.again is None or options.again and before["outcome"] not in options.again):

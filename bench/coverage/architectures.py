@@ -4,28 +4,85 @@ One recipe sets the widths, heads, layers and vocabulary that a configuration ha
 is run with the first of `HEADS` that it has and that PyTorch runs with one of the inputs of `given`; one that PyTorch cannot run so is absent.
 """
 
+import contextlib
 import functools
+import importlib
 import inspect
 import random
+import types
 
-from ..sweep.models import changes_of, with_changes
+from ..sweep.models import changes_of, sizes, with_changes
 from .cases import Absent, Case
+from .training import loss_of, sampled, short, trained
 
 HEADS = """
 CausalLM MaskedLM Seq2SeqLM ImageClassification ImageTextToText Pretraining SpeechSeq2Seq CTC AudioClassification SequenceClassification
 ObjectDetection SemanticSegmentation UniversalSegmentation DepthEstimation VideoClassification TokenClassification
 """.split()  # noqa: SIM905
-WIDTH, VOCABULARY, LENGTH, BATCH, LARGEST = 64, 256, 24, 2, 30_000_000
+WIDTH, VOCABULARY, LENGTH, BATCH, LARGEST = 64, 256, 24, 2, 80_000_000
+BACKBONE = {
+    "use_timm_backbone": False,
+    "use_pretrained_backbone": False,
+    "backbone_config": {
+        "model_type": "resnet",
+        "embedding_size": 16,
+        "hidden_sizes": [16, 16, 32, 32],
+        "depths": [1, 1, 1, 1],
+        "layer_type": "basic",
+        "out_features": ["stage2", "stage3", "stage4"],
+    },
+}
 
 
-def small(made, family, changes=None):
-    """A configuration of the class, by the recipe."""
-    plain = made()
-    wanted = changes_of(made, plain, family, WIDTH) | (changes or {})
-    for name in getattr(made, "sub_configs", {}):
+# What a recipe leaves out, one after another, where PyTorch does not run what the whole one makes: shapes that depend on each other.
+WITHOUT = (
+    (),
+    (
+        "head_dim",
+        "d_kv",
+        "global_head_dim",
+        "qk_rope_head_dim",
+        "rotary_dim",
+        "q_lora_rank",
+        "kv_lora_rank",
+        "qk_nope_head_dim",
+        "v_head_dim",
+    ),
+    (
+        "head_dim",
+        "num_key_value_heads",
+        "num_kv_heads",
+        "patch_size",
+        "image_size",
+        "embed_dim",
+        "hidden_dim",
+        "sliding_window",
+    ),
+    tuple(n for n in sizes(WIDTH) if "layer" not in n and n not in ("hidden_size", "vocab_size")),
+    tuple(n for n in sizes(WIDTH) if "layer" not in n),
+    tuple(sizes(WIDTH)),
+)
+
+
+def small(made, family, left_out=()):
+    """A configuration of the class, by the recipe without some of its sizes."""
+    try:
+        plain = made()
+    except Exception:  # it is made of others, that must be given
+        plain = types.SimpleNamespace()
+    wanted = {n: v for n, v in changes_of(made, plain, family, WIDTH).items() if n not in left_out}
+    for name, of in getattr(made, "sub_configs", {}).items():
         inner = getattr(plain, name, None)
-        if inner is not None and hasattr(type(inner), "model_type"):
-            wanted[name] = small(type(inner), type(inner).model_type).to_dict()
+        kind = type(inner) if inner is not None else of
+        if hasattr(kind, "model_type") and hasattr(kind, "sub_configs") and kind.model_type:
+            with contextlib.suppress(Exception):
+                wanted[name] = small(kind, kind.model_type, left_out).to_dict()
+    if (
+        hasattr(plain, "use_timm_backbone")
+        or "backbone" in inspect.signature(made.__init__).parameters
+        or hasattr(plain, "backbone_config")
+    ):
+        wanted |= BACKBONE if getattr(plain, "backbone_config", None) is None else {}
     return with_changes(made, wanted)
 
 
@@ -69,79 +126,122 @@ def given(model, config, head):
             {"input_features": features.mT, "decoder_input_ids": ids},
         ]
         found += [{"input_features": features}, {"input_features": features.mT}, {"input_values": features.mT}]
-    return [arguments for arguments in found if set(arguments) <= takes]
+    found.append({"pixel_values": image.flatten(1)[:, None].expand(-1, 4, -1)[..., :768]})
+    needed = {
+        n: p
+        for n, p in inspect.signature(model.forward).parameters.items()
+        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+    }
+    named = named_inputs(config, ids, image, generator)
+    also = {n: named[n] for n in needed if n in named}
+    found += [also, also | texts]
+    for name in ("bbox", "inputs_embeds", "hidden_states", "encoder_hidden_states", "audio_codes"):
+        if name in takes:
+            found += [texts | also | {name: named[name]}, also | {name: named[name]}]
+    return [also | arguments for arguments in found if arguments and set(arguments) <= takes]
 
 
-def loss_of(made):
-    """Its loss, or the mean of the squares of its first numbers."""
+def named_inputs(config, ids, image, generator):
+    """What parameters of `forward` without a default may be."""
     import torch
-    from torch.utils._pytree import tree_leaves
 
-    if getattr(made, "loss", None) is not None:
-        return made.loss
-    values = dict(made) if hasattr(made, "items") else made
-    for t in tree_leaves(values):
-        if isinstance(t, torch.Tensor) and t.is_floating_point() and t.requires_grad:
-            return t.float().square().mean()
-    raise Absent("no result has a gradient")
+    width = _of(config, "hidden_size", _of(config, "d_model", WIDTH))
+    hidden = torch.randn(BATCH, LENGTH, width if isinstance(width, int) else WIDTH, generator=generator)
+    corners = torch.tensor([0, 0, 50, 60]).expand(BATCH, LENGTH, 4)
+    patches = (
+        3 * _of(config, "temporal_patch_size", 1) * _of(config, "patch_size", 8) ** 2
+        if isinstance(_of(config, "patch_size", 8), int)
+        else 192
+    )
+    return {
+        "input_ids": ids,
+        "pixel_values": image,
+        "bbox": corners,
+        "attention_mask": torch.ones_like(ids),
+        **dict.fromkeys(
+            ("inputs_embeds", "hidden_states", "encoder_hidden_states", "query_embeds", "input_features", "inputs"), hidden
+        ),
+        "grid_thw": torch.tensor([[1, 4, 4]]),
+        "image_grid_thw": torch.tensor([[1, 4, 4]]),
+        "pixel_values_flat": torch.randn(16, patches, generator=generator),
+        "audio_codes": torch.zeros(BATCH, 4, LENGTH, dtype=torch.long),
+        "position_ids": torch.arange(LENGTH).expand(BATCH, -1),
+        "decoder_input_ids": ids,
+    }
 
 
-def build(auto, config):
+def build(make, config):
     import torch
 
     random.seed(0)
     torch.manual_seed(0)
-    model = auto.from_config(config)
+    model = make(config)
     size = sum(p.numel() for p in model.parameters())
     if size > LARGEST:
         raise Absent(f"{size} parameters")
     return model
 
 
-def plainly(family, heads):
-    """Auto class, configuration and arguments with which PyTorch runs a family."""
+def makers(config, heads):
+    """Name, head and function of what makes a model of a configuration: automatic classes, or else the classes of its own module."""
     import transformers
 
-    last = "no automatic class has it"
+    found = False
     for head in heads:
         auto = getattr(transformers, f"AutoModelFor{head}" if head else "AutoModel", None)
+        if auto is not None and type(config) in auto._model_mapping:
+            found = True
+            yield auto.__name__, head, auto.from_config
+    if found and heads != ("",):
+        return
+    module = type(config).__module__
+    with contextlib.suppress(ImportError):
+        modeling = importlib.import_module(module.replace(".configuration_", ".modeling_"))
+        classes = [c for c in vars(modeling).values() if inspect.isclass(c) and issubclass(c, transformers.PreTrainedModel)]
+        for made in classes:
+            if (
+                made.config_class is type(config)
+                and made.__module__ == modeling.__name__
+                and not made.__name__.endswith("PreTrainedModel")
+            ):
+                yield made.__name__, "", made
+
+
+def plainly(family, heads):
+    """Name, function, configuration and arguments with which PyTorch runs a family."""
+    import transformers
+
+    first = None
+    for left_out in WITHOUT:
         try:
-            config = small(transformers.CONFIG_MAPPING[family], family)
-            if auto is None or type(config) not in auto._model_mapping:
-                continue
+            config = small(transformers.CONFIG_MAPPING[family], family, left_out)
             config.architectures = []
-            model = build(auto, config)
+            candidates = list(makers(config, heads))
         except Exception as error:
-            last = f"{head}: {type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"
+            first = first or short(error)
             continue
-        model.train()
-        for arguments in given(model, config, head):
+        if not candidates:
+            raise Absent("no class has it")
+        for name, head, make in candidates:
             try:
-                loss_of(model(**arguments)).backward()
-                return auto, config, arguments
+                model = build(make, config)
             except Exception as error:
-                last = f"{head}: {type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"
-    raise Absent(last)
+                first = first or f"{head or name}: {error if isinstance(error, Absent) else short(error)}"
+                continue
+            model.train()
+            for arguments in given(model, config, head):
+                try:
+                    loss_of(model(**arguments)).backward()
+                    return name, make, config, arguments
+                except Exception as error:
+                    first = first or f"{head or name}: {short(error)}"
+    raise Absent(first)
 
 
 def run(family, heads):
-    import torch
-
-    import repmath.torch
-
-    auto, config, arguments = plainly(family, heads)
-    with repmath.torch.reproducible(strict=True):
-        model = build(auto, config)
-        model.eval()
-        with torch.no_grad():
-            ours = model(**arguments)
-        model.train()
-        optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
-        loss_of(model(**arguments)).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    del ours
-    return auto.__name__
+    name, make, config, arguments = plainly(family, heads)
+    found = trained(lambda: build(make, config), arguments, sampled(family, 12))
+    return found | {"detail": name}
 
 
 def cases(everything=False):

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """`run` returns a remark, or nothing; it raises `Absent` where PyTorch itself has no such program."""
+    """`run` returns a remark, nothing, or more of what is found; it raises `Absent` where PyTorch itself has no such program."""
 
     kind: str
     name: str
-    run: Callable[[], str | None]
+    run: Callable[[], str | dict | None]
 
 
 class Absent(Exception):
     """There is no such program: the text says why."""
 
 
+# How far loss and gradients of a network in float32 may be from PyTorch's in binary64, as relative errors.
+WITHIN = (1e-3, 3e-2)
 OUTCOMES = ("passed", "refused", "error", "too long", "absent")
 
 
@@ -28,8 +30,19 @@ def _outcome(case):
     import repmath.torch
 
     began = time.process_time()
+    more, detail = {}, ""
     try:
-        outcome, detail = "passed", case.run() or ""
+        outcome, made = "passed", case.run() or ""
+        if isinstance(made, dict):
+            more = made
+            detail = more.pop("detail", "")
+            if any(e > w for e, w in zip(made.get("apart", ()), WITHIN, strict=False)):
+                outcome, detail = (
+                    "error",
+                    "loss or gradients are far from binary64: " + ", ".join(f"{e:.1e}" for e in made["apart"]),
+                )
+        else:
+            detail = made
     except Absent as reason:
         outcome, detail = "absent", str(reason)
     except repmath.torch.UncoveredOperatorError as error:
@@ -43,6 +56,7 @@ def _outcome(case):
         "outcome": outcome,
         "detail": detail,
         "s": round(time.process_time() - began, 2),
+        **more,
     }
 
 

@@ -137,13 +137,21 @@ TOKENS = {
 }
 
 
+def _has(plain, name):
+    """Whether a configuration has an attribute that is one for all layers."""
+    try:
+        return hasattr(plain, name)
+    except Exception:  # it is one for each layer
+        return False
+
+
 def changes_of(made, plain, family, width):
     """By which the plain configuration of the class becomes small: the recipe's sizes and tokens that it has, and the family's own."""
     renamed = {public: name for name, public in getattr(made, "attribute_map", {}).items()}
-    wanted = {name: value for name, value in sizes(width).items() if hasattr(plain, name) or name in renamed}
+    wanted = {name: value for name, value in sizes(width).items() if _has(plain, name) or name in renamed}
     # A number takes the place of a number, or of nothing; but no window where there is none.
     for name in list(wanted):
-        plainly = getattr(plain, name, None)
+        plainly = getattr(plain, name, None) if _has(plain, name) else None
         number = isinstance(plainly, int) and not isinstance(plainly, bool)
         if not number and name != "vocab_size" and (plainly is not None or "window" in name):
             del wanted[name]

@@ -20,7 +20,7 @@ from . import (
     _functions,  # noqa: F401
     _parameters,
 )
-from ._aten import devices, prepared  # noqa: F401
+from ._aten import devices, prepared, vision  # noqa: F401
 from ._aten.collectives import functions as collectives
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
@@ -278,6 +278,9 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
             return func(*args, **kwargs)
         if func.namespace == "fsdp" and len({t.dtype for t in tensors_in((*args, *kwargs.values()))}) == 1:
             return func(*args, **kwargs)  # they move elements
+        function = vision.FUNCTIONS.get(func._schema.name)
+        if function is not None:
+            return self._call(function, func, args, kwargs)
         if func._can_decompose():  # in inference mode composed operators come as such
             with self._again():
                 result = func.decompose(*args, **kwargs)
