@@ -101,6 +101,9 @@ def trained(build, arguments, compare=False, call=None):
     model.train()
     try:
         call(model, arguments, True).backward()
+        model.eval()
+        with torch.no_grad():
+            call(model, arguments, False)
     except Absent:
         raise
     except Exception as error:

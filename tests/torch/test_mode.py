@@ -592,3 +592,20 @@ def test_draws_of_categories():
     assert bool(((counts - p[0]).abs() <= 5 * (p[0] * (1 - p[0]) / 20000).sqrt()).all())  # five standard deviations
     assert all(sorted(row) == [0, 2, 3] for row in apart.tolist())
     assert abs(float(times.mean()) - 0.5) < 5 * 0.5 / 20000**0.5 and float(times.min()) >= 0
+
+
+def test_attention_is_evaluated_as_it_is_trained():
+    """Without gradients PyTorch has one operator for all of an attention layer, and for all of an encoder's."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(1))
+    with rt.reproducible(strict=True):
+        torch.manual_seed(0)
+        layer = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+        attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+        trained = layer(x), attention(x, x, x)[0]
+        layer.eval()
+        attention.eval()
+        with torch.no_grad():
+            evaluated = layer(x), attention(x, x, x)[0]
+    assert all(map(torch.equal, trained, evaluated))
+    assert torch.backends.mha.get_fastpath_enabled() is fast

@@ -284,12 +284,14 @@ class _Process:
         with self.lock:
             if not self.entries:
                 self.saved = (
-                    (_C._get_mkldnn_enabled(), _C._get_cudnn_enabled()),
+                    (_C._get_mkldnn_enabled(), _C._get_cudnn_enabled(), torch.backends.mha.get_fastpath_enabled()),
                     [getattr(_python_dispatch, name) for name in self._FLAGS],
                 )
                 # Fused layers of oneDNN, as that of the LSTM, are then composed of operators of the table.
                 _C._set_mkldnn_enabled(False)
                 _C._set_cudnn_enabled(False)  # so that operators for a GPU have the names of the CPU's
+                # Attention that is evaluated without gradients is then composed as in training, of the same operators.
+                torch.backends.mha.set_fastpath_enabled(False)
                 # torch.compile asks these whether it may compile.
                 self._tell([True] * len(self._FLAGS))
                 for tell in self.told:
@@ -300,9 +302,10 @@ class _Process:
         with self.lock:
             self.entries -= 1
             if not self.entries:
-                (mkldnn, cudnn), flags = self.saved
+                (mkldnn, cudnn, fast_attention), flags = self.saved
                 _C._set_mkldnn_enabled(mkldnn)
                 _C._set_cudnn_enabled(cudnn)
+                torch.backends.mha.set_fastpath_enabled(fast_attention)
                 self._tell(flags)
                 for tell in self.told:
                     tell(False)
