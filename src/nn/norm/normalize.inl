@@ -207,15 +207,6 @@ RM_STATIC uint64_t rm_norm_accurate_result(const rm_norm_problem *f, rm_norm_row
   return rm_decide(rm_normalized_dd_ball, rm_normalized_ball, r, i, f->format, state);
 }
 
-#if !RM_DEVICE
-/* Repeats the first of n results. */
-static void rm_norm_repeat(const rm_norm_problem *f, int64_t n, char *to) {
-  const int size = rm_size_of(f->format);
-  for (int64_t have = 1; have < n; have *= 2)
-    __builtin_memcpy(to + have * size, to, (size_t)((have < n - have ? have : n - have) * size));
-}
-#endif
-
 RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_norm_row *r) {
   r->norm = f;
   r->n = rm_norm_length(f);
@@ -277,6 +268,20 @@ RM_FN char *rm_norm_result_at(const rm_norm_problem *f, int64_t set0, int64_t se
   if (rm_norm_in_place(f)) return rm_norm_set_at(&f->y, set0, set1) + i / f->inner * f->y.outer + i % f->inner * size;
   return (char *)rm_row_buffer(state, state->buffers) + i * size;
 }
+#if !RM_DEVICE
+/* Stores one number as all results of a set. */
+static void rm_norm_fill(const rm_norm_problem *f, const rm_norm_row *r, uint64_t bits, const rm_row_state *state) {
+  const int size = rm_size_of(f->format);
+  const int64_t n = rm_norm_in_place(f) ? f->inner : r->n;
+  for (int64_t at = 0; at < r->n; at += n) {
+    char *const to = rm_norm_result_at(f, r->set0, r->set1, at, state);
+    rm_write_bits(to, bits, f->format);
+    for (int64_t have = 1; have < n; have *= 2)
+      __builtin_memcpy(to + have * size, to, (size_t)((have < n - have ? have : n - have) * size));
+  }
+}
+#endif
+
 RM_STATIC void rm_norm_spread_blocks(const rm_norm_problem *f, int64_t set0, int64_t set1, const rm_row_state *state) {
   if (rm_norm_in_place(f)) return;
   const rm_row_array blocks = {rm_norm_set_at(&f->y, set0, set1), f->y.outer, f->y.inner};
@@ -382,10 +387,8 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
 #endif
     const int kind = undecided ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
 #if !RM_DEVICE
-    if (kind == RM_SET_INVALID && undecided == n && (f->outer == 1 || !rm_norm_in_place(f))) { /* results lie together */
-      char *const to = rm_norm_result_at(f, set0, set1, 0, state);
-      rm_write_bits(to, rm_norm_accurate_result(f, &r, 0, kind, state), f->format);
-      rm_norm_repeat(f, n, to);
+    if (kind == RM_SET_INVALID && undecided == n) { /* all are NaN */
+      rm_norm_fill(f, &r, rm_norm_accurate_result(f, &r, 0, kind, state), state);
       undecided = 0;
     }
 #endif
@@ -493,11 +496,8 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     if (flat) state->tiers.fast += undecided;
 #if !RM_DEVICE
     if (undecided == n && !flat && !r.checked) r.checked = rm_norm_gradient_kind(&r, kind);
-    if (undecided == n && !flat && r.checked != FINITE && (kind == RM_SET_INVALID || !f->variance.base) &&
-        (f->outer == 1 || !rm_norm_in_place(f))) { /* all are NaN */
-      char *const to = rm_norm_result_at(f, set0, set1, 0, state);
-      rm_write_bits(to, rm_norm_accurate_gradient(f, &r, 0, kind, state), f->format);
-      rm_norm_repeat(f, n, to);
+    if (undecided == n && !flat && r.checked != FINITE && (kind == RM_SET_INVALID || !f->variance.base)) { /* all are NaN */
+      rm_norm_fill(f, &r, rm_norm_accurate_gradient(f, &r, 0, kind, state), state);
       undecided = 0;
     }
 #endif
