@@ -13,8 +13,9 @@
 #include "kernels.h"
 
 /* Results of a part; terms that are added together. Buffers: their elements, their weights, and three numbers of each
- * result. */
-enum { PART = 256, TOGETHER = 8, BUFFERS = 2 * TOGETHER + 3 };
+ * result. Parts of fewer than FEW results are computed one by one;
+ * BLOCK points with lists of their own come to a thread together. */
+enum { PART = 256, TOGETHER = 8, BUFFERS = 2 * TOGETHER + 3, FEW = 4, BLOCK = 64 };
 enum { FORMAT_X = 1, FORMAT, GATHER, X, STRIDES, Y };
 
 typedef struct {
@@ -88,6 +89,10 @@ static uint64_t resolve(const part *p, int64_t i, rm_row_state *state) {
     if (rm_is_nan(special)) return rm_nan_bits(f->format);
     return rm_infinity_bits(f->format) | (special < 0.0 ? rm_sign_bit(f->format) : 0);
   }
+  if (!f->wild && sum == 0.0 && z == 0.0) { /* exactly */
+    state->tiers.fast++;
+    return 0;
+  }
   uint64_t bits;
   const double bound = 1.1 * ((double)t.count + 2.0) * 0x1p-53, err = z == 0.0 ? 0.0 : RM_BOUND(z * bound + 0x1p-1000);
   const double hi = rm_two_sum(sum, low, &low);
@@ -122,12 +127,20 @@ static void gather(int64_t n, const int64_t *at, const char *x, ptrdiff_t step, 
   }
 }
 
-static void sum_part(const void *operation, int64_t row, rm_row_state *state) {
-  const problem *f = operation;
-  const part p = part_of(f, row);
+static void sum_of(const part *given, rm_row_state *state) {
+  const part p = *given;
+  const problem *f = p.f;
   const int size = rm_size_of(f->format_x), each = f->by_points && f->g.weight;
   const int64_t width = p.width, n = p.lines * width, padded = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
   const terms first = terms_of(&p, 0, 0);
+  char *const out =
+      f->y + ((f->by_points ? p.line : p.line * f->g.points + p.point) * f->row + p.begin) * rm_size_of(f->format);
+  state->tiers.fast += n;
+  if (n < FEW) { /* less than whole vectors and their buffers take */
+    state->tiers.fast -= n;
+    for (int64_t i = 0; i < n; i++) rm_write_bits(out + i * rm_size_of(f->format), resolve(&p, i, state), f->format);
+    return;
+  }
   static const double one = 1.0;
   double *const sum = rm_row_buffer(state, 2 * TOGETHER), *const low = rm_row_buffer(state, 2 * TOGETHER + 1),
                 *const z = rm_row_buffer(state, 2 * TOGETHER + 2);
@@ -164,15 +177,30 @@ static void sum_part(const void *operation, int64_t row, rm_row_state *state) {
   const int64_t by = f->g.mean && first.count ? first.count : 1;
   state->k->sampling->finish(n, 1.1 * ((double)first.count + 2.0) * 0x1p-53, (double)by, by & (by - 1) ? 0x1p-51 : 0.0, sum,
                              low, z);
-  char *const out =
-      f->y + ((f->by_points ? p.line : p.line * f->g.points + p.point) * f->row + p.begin) * rm_size_of(f->format);
   const rm_row_store store = {.n = n, .u = sum, .v = z, .fmt = f->format, .out = out, .undecided = state->undecided};
   int64_t left = state->k->store(RM_ROW_GIVEN, &store);
   if (f->wild)
     for (left = 0; left < n; left++) state->undecided[left] = left;
   for (int64_t i = 0; i < left; i++)
     rm_write_bits(out + state->undecided[i] * rm_size_of(f->format), resolve(&p, state->undecided[i], state), f->format);
-  state->tiers.fast += n - left;
+  state->tiers.fast -= left;
+}
+
+static void sum_part(const void *operation, int64_t row, rm_row_state *state) {
+  const part p = part_of(operation, row);
+  sum_of(&p, state);
+}
+
+/* A block of points of one line that have lists of their own. Many have no terms: a table has rows that no bag names. */
+static void sum_block(const void *operation, int64_t row, rm_row_state *state) {
+  const problem *f = operation;
+  const int64_t begin = row * BLOCK, left = f->g.points - begin, end = begin + (left < BLOCK ? left : BLOCK);
+  const size_t size = (size_t)f->row * (size_t)rm_size_of(f->format);
+  memset(f->y + (size_t)begin * size, 0, (size_t)(end - begin) * size);
+  for (int64_t point = begin; point < end; point++) {
+    if (f->g.first[point + 1] == f->g.first[point]) state->tiers.fast += f->row;
+    else sum_of(&(part){f, 0, 1, point, 0, f->row}, state);
+  }
 }
 
 /* The terms of all lists are read once: indices in the range, weights that are 0 or moderate, so that products of these and
@@ -228,6 +256,8 @@ rm_status rm_gather_sum(int format_x, int format, const rm_gather *gather, const
   f.row = f.by_points ? g->points : g->inner;
   f.parts = (f.row + PART - 1) / PART;
   f.together = f.by_points && f.row < PART ? PART / f.row : 1;
+  if (g->first && g->lines == 1 && f.parts == 1)
+    return rm_each_row((g->points + BLOCK - 1) / BLOCK, f.row * BLOCK, BUFFERS, sum_block, &f);
   const int64_t rows = (results / f.row + f.together - 1) / f.together, n = f.row * f.together;
   return rm_each_row(rows * f.parts, n < PART ? n : PART, BUFFERS, sum_part, &f);
 }
