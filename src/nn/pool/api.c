@@ -8,7 +8,9 @@
 #include "accurate.h"
 #include "../../../crlibm/fp/exact.h"
 
-enum { BUFFERS = 9 };
+/* Averages of small planes: those of several channels lie one after the other in a row of at most TOGETHER numbers, where the
+ * windows of plane q along the last axis are those of the first, q planes further. */
+enum { BUFFERS = 9, TOGETHER = 128 };
 
 /* A row of results: its batch and channel, and the coordinates of the two first axes. */
 typedef struct {
@@ -21,8 +23,8 @@ static position position_of(const rm_pool_problem *f, int64_t row) {
   row /= f->axis[1].results;
   p.r[0] = row % f->axis[0].results;
   row /= f->axis[0].results;
-  p.channel = row % f->channels;
-  p.image = row / f->channels;
+  p.channel = row % f->blocks * f->planes;
+  p.image = row / f->blocks;
   p.plane = f->x + p.image * f->sx[0] + p.channel * f->sx[1];
   return p;
 }
@@ -79,6 +81,8 @@ typedef struct {
   rm_pool_window window;
   const double *sum, *low, *size;
   int64_t part, rows, none; /* the divisor's part by the two first axes; rows of a window; an element that is 0 */
+  int64_t results;          /* of all planes of the row */
+  const char *plane;        /* the first of them */
   int uniform;              /* as far as the two first axes go, a window's divisors are one */
 } average;
 
@@ -117,7 +121,9 @@ static uint64_t average_of(const rm_pool_problem *f, average *a, const char *y, 
   const rm_pool_axis *w = &f->axis[2];
   const int format = f->format;
   rm_pool_window *const t = &a->window;
-  t->first[2] = w->first[r], t->end[2] = a->rows ? t->first[2] + w->count[r] : t->first[2];
+  const int64_t q = f->planes > 1 ? r / w->results : 0, begin = w->first[r];
+  t->plane = a->plane + q * f->sx[1];
+  t->first[2] = begin - q * w->sources, t->end[2] = a->rows ? t->first[2] + w->count[r] : t->first[2];
   const int empty = t->end[2] == t->first[2], uniform = is_uniform(f, a, r);
   const int64_t divisor = divisor_of(f, a, r, empty);
   uint64_t bits = 0;
@@ -128,7 +134,7 @@ static uint64_t average_of(const rm_pool_problem *f, average *a, const char *y, 
   }
   if (empty) return 0;
   rm_pool_total total = {0.0, 0.0, 0.0};
-  for (int64_t k = t->first[2]; k < t->end[2]; k++) rm_pool_add(&total, a->sum[k], a->low[k], a->size[k]);
+  for (int64_t k = begin; k < begin + w->count[r]; k++) rm_pool_add(&total, a->sum[k], a->low[k], a->size[k]);
   if (format != RM_F64 && rm_is_infinite(total.sum)) { /* of infinities of one sign: sums of binary32 do not overflow */
     state->tiers.fast++;
     return rm_signed_infinity(total.sum < 0.0, format);
@@ -144,27 +150,27 @@ static uint64_t average_of(const rm_pool_problem *f, average *a, const char *y, 
  * many they leave, whose places are then in state->undecided. */
 static int64_t average_vectors(const rm_pool_problem *f, const average *a, char *out, rm_row_state *state) {
   const rm_pool_axis *w = &f->axis[2];
+  const int64_t n = a->results;
   const double *const from[3] = {a->sum, a->low, a->size};
   const rm_pool_totals to = {rm_row_buffer(state, 4), rm_row_buffer(state, 5), rm_row_buffer(state, 6)};
   double *const divisor = rm_row_buffer(state, 7), *const slack = rm_row_buffer(state, 8);
   int64_t longest = 1;
-  const int64_t padded = (w->results + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
-  for (int64_t r = 0; r < w->results; r++) {
+  const int64_t padded = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
+  for (int64_t r = 0; r < n; r++) {
     longest = w->count[r] > longest ? w->count[r] : longest;
     const int64_t by = divisor_of(f, a, r, w->count[r] == 0);
     const int far = by <= 0 || by >= INT64_C(1) << 20 || !is_uniform(f, a, r);
     divisor[r] = far ? 1.0 : (double)by, slack[r] = far ? -1.0 : by & (by - 1) ? 0x1p-51 : 0.0;
   }
-  for (int64_t r = w->results; r < padded; r++) divisor[r] = 1.0, slack[r] = to.sum[r] = to.low[r] = to.size[r] = 0.0;
+  for (int64_t r = n; r < padded; r++) divisor[r] = 1.0, slack[r] = to.sum[r] = to.low[r] = to.size[r] = 0.0;
   const struct rm_pool_kernels *const k = state->k->pooling;
-  k->join(w->results, longest, w->first, w->count, a->none, from, a->rows == 1, to);
-  k->quotients(w->results, 0x1.2p-52 * (double)(a->rows * longest + 2), divisor, slack, to);
-  for (int64_t r = 0; r < w->results; r++)
+  k->join(n, longest, w->first, w->count, a->none, from, a->rows == 1, to);
+  k->quotients(n, 0x1.2p-52 * (double)(a->rows * longest + 2), divisor, slack, to);
+  for (int64_t r = 0; r < n; r++)
     if (slack[r] < 0.0) to.size[r] = rm_from_bits64(rm_infinity_bits(RM_F64)); /* left to average_of */
-  const rm_row_store store = {
-      .n = w->results, .u = to.sum, .v = to.size, .fmt = f->format, .out = out, .undecided = state->undecided};
+  const rm_row_store store = {.n = n, .u = to.sum, .v = to.size, .fmt = f->format, .out = out, .undecided = state->undecided};
   const int64_t left = state->k->store(RM_ROW_GIVEN, &store);
-  state->tiers.fast += w->results - left;
+  state->tiers.fast += n - left;
   return left;
 }
 
@@ -175,32 +181,38 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
   const rm_pool_axis *d = &f->axis[0], *h = &f->axis[1], *w = &f->axis[2];
   const int format = f->format, bytes = rm_size_of(format);
   if (same_window(f, h, p.r[1])) return;
+  const int64_t planes = rm_pool_min(f->planes, f->channels - p.channel), sources = planes * w->sources;
   double *x = rm_row_buffer(state, 0), *sum = rm_row_buffer(state, 1), *low = rm_row_buffer(state, 2),
          *size = rm_row_buffer(state, 3);
   average a = {.window = {f, p.plane, {d->first[p.r[0]], h->first[p.r[1]], 0}, {0, 0, 0}},
                .sum = sum,
                .low = low,
                .size = size,
-               .none = w->sources};
+               .none = sources,
+               .results = planes * w->results,
+               .plane = p.plane};
   rm_pool_window *const t = &a.window;
   t->end[0] = t->first[0] + d->count[p.r[0]], t->end[1] = t->first[1] + h->count[p.r[1]];
   a.rows = (t->end[0] - t->first[0]) * (t->end[1] - t->first[1]);
   int none = 1;
   for (int64_t i = t->first[0]; i < t->end[0]; i++)
     for (int64_t j = t->first[1]; j < t->end[1]; j++) {
-      state->k->load(w->sources, rm_pool_element(f, p.plane, i, j, 0), f->sx[4], format, 0.0, none ? sum : x);
+      const char *const from = rm_pool_element(f, p.plane, i, j, 0);
+      for (int64_t q = 0; q < planes; q++) /* whole vectors are written: the next plane's numbers replace what is beyond */
+        state->k->load(w->sources, from + q * f->sx[1], f->sx[4], format, 0.0, (none ? sum : x) + q * w->sources);
       if (none)
-        for (int64_t k = 0; k < w->sources; k++) low[k] = size[k] = 0.0;
-      else state->k->pooling->add(w->sources, x, sum, low, size);
+        for (int64_t k = 0; k < sources; k++) low[k] = size[k] = 0.0;
+      else state->k->pooling->add(sources, x, sum, low, size);
       none = 0;
     }
-  sum[w->sources] = low[w->sources] = size[w->sources] = 0.0;
+  sum[sources] = low[sources] = size[sources] = 0.0;
   a.part = f->backward ? (a.rows ? d->divisor[t->first[0]] * h->divisor[t->first[1]] : 1)
                        : d->divisor[p.r[0]] * h->divisor[p.r[1]];
   a.uniform = !f->backward || f->divisor || (d->same[p.r[0]] && h->same[p.r[1]]);
-  char *const y = f->y + offset_of(&p, f->sy), *const out = f->sy[4] == bytes ? y : (char *)rm_row_buffer(state, BUFFERS);
+  const int here = f->sy[4] == bytes && planes == 1;
+  char *const y = f->y + offset_of(&p, f->sy), *const out = here ? y : (char *)rm_row_buffer(state, BUFFERS);
   const int vectors = format != RM_F64 && a.rows;
-  const int64_t left = vectors ? average_vectors(f, &a, out, state) : w->results;
+  const int64_t left = vectors ? average_vectors(f, &a, out, state) : a.results;
   for (int64_t i = 0; i < left; i++) {
     const int64_t r = vectors ? state->undecided[i] : i;
     if (same_window(f, w, r) && (!vectors || (i && state->undecided[i - 1] == r - 1))) { /* the same sum */
@@ -211,11 +223,26 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
     }
   }
   for (int64_t r = p.r[1]; r == p.r[1] || (r < h->results && same_window(f, h, r)); r++) {
-    char *const to = y + (r - p.r[1]) * f->sy[3];
-    if (r > p.r[1]) state->tiers.fast += w->results;
-    if (f->sy[4] != bytes)
-      for (int64_t k = 0; k < w->results; k++) memcpy(to + k * f->sy[4], out + k * bytes, (size_t)bytes);
-    else if (to != out) memcpy(to, out, (size_t)(w->results * bytes));
+    if (r > p.r[1]) state->tiers.fast += a.results;
+    for (int64_t q = 0; q < planes; q++) {
+      char *const to = y + (r - p.r[1]) * f->sy[3] + q * f->sy[1], *const made = out + q * w->results * bytes;
+      if (f->sy[4] != bytes)
+        for (int64_t k = 0; k < w->results; k++) memcpy(to + k * f->sy[4], made + k * bytes, (size_t)bytes);
+      else if (to != made) memcpy(to, made, (size_t)(w->results * bytes));
+    }
+  }
+}
+
+/* The tables of the last axis for all planes of a row, from those of one. */
+static void repeat_tables(rm_pool_problem *f) {
+  rm_pool_axis *const a = &f->axis[2];
+  const int64_t divisors = f->backward ? a->sources : a->results;
+  for (int64_t q = 1; q < f->planes; q++) {
+    for (int64_t r = 0, to = q * a->results; r < a->results; r++, to++) {
+      a->first[to] = a->first[r] + q * a->sources, a->count[to] = a->count[r];
+      if (f->backward) a->same[to] = a->same[r];
+    }
+    memcpy(a->divisor + q * divisors, a->divisor, (size_t)divisors * sizeof *a->divisor);
   }
 }
 
@@ -224,14 +251,21 @@ static rm_status run(const rm_pool_call *call) {
   if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_pool_check(&f, call);
   if (status || f.images == 0) return status;
-  const size_t room = (size_t)rm_pool_room(&f);
+  const int64_t width = rm_pool_entries(&f, 2);
+  f.planes = call->average && width <= TOGETHER / 4 ? rm_pool_min(TOGETHER / width, f.channels) : 1;
+  f.blocks = rm_pool_ceil_div(f.channels, f.planes);
+  const size_t room = (size_t)(rm_pool_room(&f) + 4 * width * (f.planes - 1));
   int64_t *memory = malloc(room * sizeof *memory);
   if (!memory) return RM_ERR_MEMORY;
   rm_pool_set_tables(&f, memory);
+  rm_pool_axis *const last = &f.axis[2];
+  last->count = last->first + f.planes * width;
+  last->divisor = last->count + f.planes * width, last->same = last->divisor + f.planes * width;
   for (int k = 0; k < 3; k++)
     for (int64_t r = 0; r < rm_pool_entries(&f, k); r++) rm_pool_set_entry(&f, k, r);
-  const int64_t rows = f.images * f.channels * f.axis[0].results * f.axis[1].results;
-  status = rm_each_row(rows, rm_pool_entries(&f, 2), BUFFERS, call->average ? average_row : max_row, &f);
+  repeat_tables(&f);
+  const int64_t rows = f.images * f.blocks * f.axis[0].results * f.axis[1].results;
+  status = rm_each_row(rows, width * f.planes, BUFFERS, call->average ? average_row : max_row, &f);
   free(memory);
   return status;
 }

@@ -21,6 +21,7 @@ typedef struct {
   const char *x;
   char *y, *index;
   ptrdiff_t sx[5], sy[5], si[5]; /* by n, channel, and three axes */
+  int64_t planes, blocks; /* on a CPU: planes, of one image, that a row of results takes together; rows for all channels */
 } rm_pool_problem;
 
 /* The sources of one result. */
