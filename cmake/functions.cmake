@@ -51,12 +51,18 @@ RM_ACCURATE_FUNCTION(@name@, @arity@)
 ]])
 # Few elements come to the accurate phase: two large files, each function in them once and called by the others that need it, are
 # compiled in a tenth of the time and are a fifth of the code that inlining all of it makes, and take a tenth longer.
-add_library(repmath_accurate OBJECT ${accurate})
+# Powers with an integer, beside pow, whose functions they call.
+set(powers ${PROJECT_SOURCE_DIR}/src/elementwise/powers_accurate.c)
+get_source_file_property(group ${PROJECT_BINARY_DIR}/elementwise/accurate_pow.c UNITY_GROUP)
+set_source_files_properties(${powers} PROPERTIES UNITY_GROUP ${group})
+add_library(repmath_accurate OBJECT ${accurate} ${powers})
 set_target_properties(repmath_accurate PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 target_include_directories(repmath_accurate PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
 target_compile_definitions(repmath_accurate PRIVATE RM_CFG_BUILDING RM_CFG_CALLS RM_CFG_SHARED=0)
 target_compile_options(repmath_accurate PRIVATE $<$<CONFIG:Release>:-Os>)
 set_property(GLOBAL APPEND PROPERTY RM_OBJECTS $<TARGET_OBJECTS:repmath_accurate>)
 # Calls of a few instructions for each function: small code.
-set_source_files_properties(src/elementwise/api.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+set_source_files_properties(src/elementwise/api.c src/elementwise/powers.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+set_source_files_properties(src/elementwise/powers_loops.c PROPERTIES COMPILE_OPTIONS
+  "$<$<CONFIG:Release>:$<IF:$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>,-Os,-O2>>")
 target_include_directories(repmath_objects PRIVATE ${PROJECT_SOURCE_DIR})

@@ -15,6 +15,7 @@
 #include "optim.h"
 #include "partials.h"
 #include "pooling.h"
+#include "powers.h"
 #include "random.h"
 #include "reductions.h"
 #include "rounding.h"

@@ -27,6 +27,7 @@ HEADERS = [
     "optim.h",
     "partials.h",
     "pooling.h",
+    "powers.h",
     "random.h",
     "reductions.h",
     "rounding.h",

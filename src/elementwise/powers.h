@@ -1,0 +1,31 @@
+/* Powers with an integer (include/repmath/powers.h): the loops, which each ISA build provides in a table, and the accurate
+ * phases. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../crlibm/fp/bits.h"
+#include "../runtime/isa.h"
+
+enum { RM_POWER_KINDS = 3 }; /* RM_POWN, RM_ROOTN, RM_COMPOUND of crlibm/pown/pown.h */
+
+/* A function of a number, the exact value of one of the format, and an integer: as rm_accurate_fn (accurate.h). */
+typedef uint64_t rm_accurate_power_fn(double x, int64_t n, int format, rm_mode mode, uint32_t *flags);
+extern rm_accurate_power_fn *const rm_accurate_powers[RM_POWER_KINDS];
+
+/* The arguments of a call; strides in bytes. */
+typedef struct {
+  int kind, format, mode;
+  const char *x, *n;
+  char *y;
+  ptrdiff_t stride_x, stride_n, stride_y;
+} rm_powers;
+
+/* Elements `begin` to `end` to nearest. Returns RM_FLAG_* bits. The caller has put the floating-point environment right. */
+typedef uint32_t rm_powers_fn(const rm_powers *p, int64_t begin, int64_t end);
+
+struct rm_power_kernels {
+  rm_powers_fn *map;
+};
+RM_ISA_TABLES(struct rm_power_kernels, rm_power_table, rm_power_kernels)
