@@ -117,6 +117,10 @@ def cuda_header():
     return document(head, "REPMATH_CUDA_ELEMENTWISE_H", body)
 
 
+# Those of include/repmath/powers.h, which is written by hand.
+POWERS = {"pown": "x^n", "rootn": "x^(1/n)", "compound": "(1 + x)^n"}
+
+
 def documentation():
     """docs/functions.md: a row a function, in the sections of the manifest."""
     text = (ROOT / "crlibm/functions.def").read_text()
@@ -147,6 +151,16 @@ def documentation():
                     f"| `{function.name}({', '.join(function.arguments)})` | {function.definition.replace('**', '^')} |"
                 )
             out.append("")
+    out += [
+        "## Powers with an integer",
+        "",
+        "The integer n is an int64 in C (`repmath/powers.h`) and any array of integers that broadcasts in Python. There is no function for a GPU.",
+        "",
+        "| function | definition |",
+        "| --- | --- |",
+        *(f"| `{name}(x, n)` | {text} |" for name, text in POWERS.items()),
+        "",
+    ]
     return "\n".join(out)
 
 

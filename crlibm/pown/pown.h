@@ -16,9 +16,9 @@
  *
  * Double-double. L as in pow_dd.h, for any normal a, is within RM_POW_EXPONENT_DD_ERR.
  *   n L            as there, since n is a binary64 number and 1 <= |n| or n = 0
- *   L/n            q = RN(lh/n), the rest lh - n q is exact, and divided with ll it rounds three times below 2^-52 |q|: 2^-103
+ *   L/n            q = RN(lh/n), the rest lh - n q is exact; with ll, and divided, it rounds three times below 2^-52 q: 2^-103
  *   log(1 + x)     ch = RN(e/s), cl the exact rest divided: e/s within 2^-104 of itself; (e/s)^2/2 to 2^-52 of itself, which
- *                  is at most u |L|; (e/s)^3/3 < 2^-105 |L|. lh is 0 or |lh| >= |ch|, as s = 1 or |s - 1| >= 2 |e|: a Fast2Sum.
+ *                  is at most u |L|; (e/s)^3/3 < 2^-105 |L|. lh is 0 or |lh| >= |ch|, as s = 1 or |s - 1| >= 2 |e|: Fast2Sum.
  *                  |L| < |lh|/2 happens only where |s - 1| <= 2^-51: the errors of pow_dd.h, which has c = 1 and w = 0 there,
  *                  are powers of s - 1 beyond the third: below 2^-150 |lh|. The parts below 2^-51 |L| round three times
  *                  more: 2^-102
@@ -82,8 +82,8 @@ RM_FN void rm_pown_exponent_dd(int kind, vf64 lh, vf64 ll, vf64 n, vf64 *zh, vf6
 }
 
 /* A vector of results in *y and the lanes that are undecided. Those of f16, bf16 and f32 may be zero, subnormal and infinite,
- * *large where they are not finite in the format; those of f64 are zero or infinite where z is beyond all others. z cut to 200
- * is that far beyond every format, and rm_exp_eval is defined there. */
+ * *large where they are not finite in the format; those of f64 are zero or infinite where z is beyond all others. z, cut to
+ * 200, is that far beyond every format, and rm_exp_eval is defined there. */
 RM_FN vm64 rm_pown_fast(int kind, int format, vf64 x, vi64 integer, vf64 *y, vm64 *large) {
   const int64_t min = INT64_C(1) << 52, infinity = INT64_C(0x7ff) << 52;
   vm64 unknown;

@@ -12,9 +12,9 @@ RM_FN uint64_t rm_pown_size(int64_t n) { return n < 0 ? 0 - (uint64_t)n : (uint6
 /* The same value in multiprecision: f 2^k within *err units. x > 0 for a root and a power with |n| > 1, x > -1 for
  * compound, where log(1 + x) is within `off` units of n + 1 limbs.
  *
- * |n| <= 2^63 is a number of mp.h, exactly. A product with it, in one limb more than the result has, is off by 2^63 off + n + 2
- * units and after the cut by less than off/2 + 2; a quotient by less than off and 2. e^(E units) changes f < 2.01 by less than
- * 3 E units (pow_mp.h). */
+ * |n| <= 2^63 is a number of mp.h, exactly. A product with it, in one limb more than the result has, is off by 2^63 off + n
+ * + 2 units and after the cut by less than off/2 + 2; a quotient by less than off + 2. e^(E units) changes f < 2.01 by less
+ * than 3 E units (pow_mp.h). */
 RM_FN int rm_pown_mp(int kind, uint64_t *f, double x, int64_t power, int n, uint64_t *err) {
   uint64_t z[RM_MP_LIMBS], w[RM_MP_LIMBS], off = rm_log_mp_err(n + 1);
   const uint64_t size = rm_pown_size(power);
@@ -73,8 +73,8 @@ RM_COLD uint64_t rm_pown_round(int kind, int negative, double x, int64_t n, int 
 }
 
 /* x^n. An n of at most 53 significant bits is a binary64 number, and x^n a power. Others are beyond 2^53: there no power of x
- * other than 0, 1 and infinity is a boundary of rounding, since its odd part, 1 or above 3^(2^53), is none, and 2^(g n) is out
- * of every range; the special values depend on the sign and the last bit of n alone, which 2^52 and 2^52 + 1 have too. */
+ * other than 0, 1 and infinity is a boundary of rounding, since its odd part, 1 or above 3^(2^53), is none, and 2^(g n) is
+ * out of every range; the special values depend on the sign and the last bit of n alone, which 2^52 and 2^52 + 1 have too. */
 RM_COLD uint64_t rm_pown_accurate(double x, int64_t n, int format, rm_mode mode, uint32_t *flags) {
   const uint64_t size = rm_pown_size(n);
   const double a = rm_from_bits64(rm_bits64(x) & UINT64_C(0x7fffffffffffffff));

@@ -30,9 +30,10 @@ typedef struct {
   int64_t first;
 } rm_random_rounding;
 
-/* out[i] = function(x[0][i], ...) rounded under r, for the functions of elementwise.h by their names ("exp", "add", "fma").
- * stride[k] and stride_out are distances in bytes; out may be an argument element for element, and overlaps nothing else.
- * RM_ERR_ENUM of argument 2 for "erfinv" and "ndtri" in binary64 under RM_ROUND_STOCHASTIC, which are not there yet. */
+/* out[i] = function(x[0][i], ...) rounded under r, for the functions of elementwise.h by their names ("exp", "add", "fma"),
+ * and those of powers.h, where x[1] points to int64_t. stride[k] and stride_out are distances in bytes; out may be an
+ * argument element for element, and overlaps nothing else. RM_ERR_ENUM of argument 2 for "erfinv" and "ndtri" in binary64
+ * under RM_ROUND_STOCHASTIC, which are not there yet. */
 RM_API rm_status rm_random_elementwise(const char *function, int format, int64_t n, const void *const *x,
                                        const ptrdiff_t *stride, void *out, ptrdiff_t stride_out, const rm_random_rounding *r);
 

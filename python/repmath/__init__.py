@@ -41,6 +41,7 @@ __version__ = _core.library_version()
 _dtypes.register(_core, _dlpack)
 # One ufunc for each line of crlibm/functions.def; __init__.pyi names them for type checkers.
 globals().update(_core.ufuncs)
+globals().update(_core.powers)
 globals().update({alias: _core.ufuncs[name] for alias, name in _aliases.NAMES.items()})
 
 __all__ = [
@@ -96,5 +97,6 @@ __all__ = [
     "vecdot",
     "vecmat",
     *_core.ufuncs,
+    *_core.powers,
     *_aliases.NAMES,
 ]

@@ -425,6 +425,12 @@ pow: Final[_Function]
 logaddexp: Final[_Function]
 # angle of the point (y, x), arc tangent of x/y in radians, in the quadrant of the point
 atan2: Final[_Function]
+# x**n
+pown: Final[_Function]
+# x**(1/n)
+rootn: Final[_Function]
+# (1 + x)**n
+compound: Final[_Function]
 # acos
 arccos: Final[_Function]
 # acosh

@@ -24,6 +24,9 @@ cdef extern from "ufuncs.h":
     dict rm_py_elementwise_ufuncs()
     dict rm_py_reduction_gufuncs()
     dict rm_py_rounded_ufuncs(int mode)
+    dict rm_py_power_ufuncs(int mode)
+    int rm_py_promote_powers_to_double(object ufuncs) except -1
+    int rm_py_add_bfloat16_powers(object ufuncs, object dtype_class) except -1
     int rm_py_set_scoped(object ufuncs, object function) except -1
     void rm_py_open_scopes(long more)
     int rm_py_promote_to_double(object ufuncs) except -1

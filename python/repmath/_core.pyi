@@ -11,6 +11,8 @@ ERR_INDEX: Final[int]
 ufuncs: Final[dict[str, np.ufunc]]
 gufuncs: Final[dict[str, np.ufunc]]
 rounded: Final[dict[str, dict[str, np.ufunc]]]
+powers: Final[dict[str, np.ufunc]]
+rounded_powers: Final[dict[str, dict[str, np.ufunc]]]
 
 def status_message(status: int) -> str: ...
 def isa() -> str: ...

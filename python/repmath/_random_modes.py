@@ -55,10 +55,14 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         kinds = [type(a) if isinstance(a, (int, float)) else a.dtype for a in plain]
         if all(isinstance(k, type) for k in kinds):
             kinds = [np.dtype(np.float64)] * len(kinds)
-        dtype = _core.ufuncs[name].resolve_dtypes((*kinds, None))[-1]
+        power = _core.powers.get(name)
+        if power is not None:
+            kinds[1:] = [np.dtype(np.int64) if isinstance(a, int) else np.asarray(a).dtype for a in plain[1:]]
+        dtypes = (power or _core.ufuncs[name]).resolve_dtypes((*kinds, None))
+        dtype = dtypes[-1]
         if dtype not in NAMES:
             raise TypeError(f"{name} has no random rounding for {dtype}")
-        arrays = np.broadcast_arrays(*[np.asarray(a, dtype) for a in plain])
+        arrays = np.broadcast_arrays(*[np.asarray(a, kind) for a, kind in zip(plain, dtypes[:-1], strict=True)])
         fits = isinstance(out, np.ndarray) and where is True and out.shape == arrays[0].shape and out.dtype == dtype
         fits = fits and out.flags.c_contiguous and all(_apart(out, a) for a in arrays)
         result = out if fits else np.empty(arrays[0].shape, dtype)

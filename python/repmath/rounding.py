@@ -25,8 +25,9 @@ MODES = tuple(_core.rounded)
 
 
 def _make(name: str) -> Callable[..., Any]:
-    nin = _core.ufuncs[name].nin
-    names = ["g", "x"] if name.endswith("_backward") else ["x", "y", "z"][:nin]
+    power = name in _core.powers
+    nin = 2 if power else _core.ufuncs[name].nin
+    names = ["x", "n"] if power else ["g", "x"] if name.endswith("_backward") else ["x", "y", "z"][:nin]
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if _dlpack.any_foreign(args, kwargs):
@@ -49,7 +50,7 @@ def _make(name: str) -> Callable[..., Any]:
         for key in ("seed", "stream"):
             if key in kwargs:
                 raise TypeError(f"{name} takes {key} under a random mode only ({', '.join(RANDOM_MODES)})")
-        return _core.rounded[mode][name](*args, **kwargs)
+        return (_core.rounded_powers if power else _core.rounded)[mode][name](*args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{name}({", ".join(names)}, mode, **kwargs)
@@ -60,7 +61,7 @@ def _make(name: str) -> Callable[..., Any]:
     ----------
     {", ".join(names)} : array_like
         Of float32 or float64, any shape{"s that broadcast" if nin > 1 else ""}. float16 and bfloat16 become float32;
-        integers and bool become float64. The random modes keep float16 and bfloat16.
+        integers and bool become float64. The random modes keep float16 and bfloat16.{" n is of integers." if power else ""}
     mode : {{"nearest", "toward_zero", "down", "up", "stochastic", "random", "up_down"}}
         To nearest with ties to even, toward zero, toward -infinity, toward +infinity, or at random.
     out, where, casting, order, dtype, subok, signature
@@ -134,8 +135,8 @@ def _matmul(mode: str, a: Any, b: Any, *, out: Any, bias: Any, dtype: Any, **wor
     return matmul(a, b, mode, bias=bias, dtype=dtype, out=out, **words)
 
 
-__all__ = ["MODES", "RANDOM_MODES", "dot", "matmul", "scope", "sum", "words", *_core.ufuncs]
-globals().update({name: _make(name) for name in _core.ufuncs})
+__all__ = ["MODES", "RANDOM_MODES", "dot", "matmul", "scope", "sum", "words", *_core.ufuncs, *_core.powers]
+globals().update({name: _make(name) for name in (*_core.ufuncs, *_core.powers)})
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

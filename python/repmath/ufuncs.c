@@ -384,6 +384,133 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
   return 0;
 }
 
+/* ---- powers with an integer ---------------------------------------------------------------------------------------- */
+
+/* Their second argument is an int64, in loops of mixed types: NumPy casts other integers. X(name, definition). */
+#define POWERS(X)                            \
+  X(pown, "x**n for an integer n")           \
+  X(rootn, "x**(1/n) for an integer n != 0") \
+  X(compound, "(1 + x)**n for an integer n")
+#define POWER_ARRAYS(ctype) \
+  n[0], (const ctype *)args[0], stride[0], (const int64_t *)(const void *)args[1], stride[1], (ctype *)args[2], stride[2]
+#define POWER_LOOP(name, fmt, ctype)                                                             \
+  static void name##_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) { \
+    (void)data;                                                                                  \
+    if (is_refused()) return;                                                                    \
+    const rm_status status = rm_v##name##_##fmt(POWER_ARRAYS(ctype));                            \
+    if (status != RM_OK) fail(status);                                                           \
+  }
+#define POWER_LOOP_ROUNDED(name, fmt, ctype)                                                             \
+  static void name##_rounded_##fmt(char **args, npy_intp const *n, npy_intp const *stride, void *data) { \
+    const rm_status status = rm_v##name##_rounded_##fmt(POWER_ARRAYS(ctype), (int)(npy_intp)data);       \
+    if (status != RM_OK) fail(status);                                                                   \
+  }
+#define POWER_LOOPS(name, text)                                                                                        \
+  POWER_LOOP(name, f16, rm_f16)                                                                                        \
+  POWER_LOOP(name, f32, float)                                                                                         \
+  POWER_LOOP(name, f64, double)                                                                                        \
+  POWER_LOOP_ROUNDED(name, f32, float)                                                                                 \
+  POWER_LOOP_ROUNDED(name, f64, double)                                                                                \
+  static int name##_bf16(PyArrayMethod_Context *context, char *const *args, npy_intp const *n, npy_intp const *stride, \
+                         NpyAuxData *data) {                                                                           \
+    (void)context, (void)data;                                                                                         \
+    if (is_refused()) return -1;                                                                                       \
+    const rm_status status = rm_v##name##_bf16(POWER_ARRAYS(rm_bf16));                                                 \
+    if (status == RM_OK) return 0;                                                                                     \
+    fail(status);                                                                                                      \
+    return -1;                                                                                                         \
+  }                                                                                                                    \
+  static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};                                 \
+  static PyUFuncGenericFunction loops_rounded_##name[] = {name##_rounded_f32, name##_rounded_f64};
+POWERS(POWER_LOOPS)
+
+static const char types_powers[] = {NPY_HALF,  NPY_INT64,  NPY_HALF,  NPY_FLOAT, NPY_INT64,
+                                    NPY_FLOAT, NPY_DOUBLE, NPY_INT64, NPY_DOUBLE};
+static const struct {
+  const char *name, *doc;
+  PyUFuncGenericFunction *loops, *rounded;
+  PyArrayMethod_StridedLoop *loop_bf16;
+} powers[] = {
+#define POWER_DOC                                                                                                         \
+  ", elementwise and correctly rounded.\n\nThe value of the definition over the reals, rounded once to nearest, ties to " \
+  "even.\n\nParameters\n----------\nx : array_like\n    Of float16, float32, float64 or bfloat16 (ml_dtypes). Integers "  \
+  "and bool are\n    converted to float64 first.\nn : array_like\n    Integers that int64 holds, of a shape that "        \
+  "broadcasts with `x`.\nout, where, casting, order, dtype, subok, signature\n    As for every NumPy ufunc.\n\n"          \
+  "Returns\n-------\ny : ndarray or scalar\n    Of the broadcast shape and the type of `x`. A NaN is the canonical "      \
+  "quiet NaN.\n\nRaises\n------\nTypeError\n    `x` is longdouble, complex or not a number, or `n` is of floats or "      \
+  "uint64.\nValueError\n    `out` is read-only or not of the broadcast shape.\n"
+#define POWER(name, text) {#name, text POWER_DOC, loops_##name, loops_rounded_##name, name##_bf16},
+    POWERS(POWER)};
+enum { POWER_FUNCTIONS = sizeof powers / sizeof *powers };
+
+PyObject *rm_py_power_ufuncs(int mode) {
+  PyObject *dict = PyDict_New();
+  for (int i = 0; dict && i < POWER_FUNCTIONS; i++) {
+    PyObject *ufunc = mode < 0 ? PyUFunc_FromFuncAndData(powers[i].loops, no_data, types_powers, 3, 2, 1, PyUFunc_None,
+                                                         powers[i].name, powers[i].doc, 0)
+                               : PyUFunc_FromFuncAndData(powers[i].rounded, modes[mode], types_powers + 3, 2, 2, 1,
+                                                         PyUFunc_None, powers[i].name, powers[i].doc, 0);
+    if (put(dict, powers[i].name, ufunc) < 0) Py_CLEAR(dict);
+  }
+  return dict;
+}
+
+/* The number becomes `type`, and the integer int64, unless the caller fixed them. */
+static int promote_power(PyArray_DTypeMeta *type, PyArray_DTypeMeta *const signature[], PyArray_DTypeMeta *chosen[]) {
+  if (signature[0] || signature[2]) type = signature[0] ? signature[0] : signature[2];
+  chosen[0] = type;
+  chosen[1] = signature[1] ? signature[1] : &PyArray_Int64DType;
+  chosen[2] = signature[2] ? signature[2] : type;
+  for (int i = 0; i < 3; i++) Py_INCREF((PyObject *)chosen[i]);
+  return 0;
+}
+static int power_to_double(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
+                           PyArray_DTypeMeta *chosen[]) {
+  (void)ufunc, (void)given;
+  return promote_power(&PyArray_DoubleDType, signature, chosen);
+}
+static int power_to_bfloat16(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
+                             PyArray_DTypeMeta *chosen[]) {
+  (void)ufunc, (void)given;
+  return promote_power(bfloat16, signature, chosen);
+}
+
+/* A promoter for numbers of each class beside integers of each. */
+static int add_power_promoters(PyObject *ufuncs, PyObject *const *classes, int count,
+                               PyArrayMethod_PromoterFunction *function) {
+  PyObject *integers[] = {(PyObject *)&PyArray_IntAbstractDType, (PyObject *)&PyArray_BoolDType};
+  PyObject *promoter = PyCapsule_New((void *)function, "numpy._ufunc_promoter", NULL);
+  int failed = !promoter;
+  for (int i = 0; i < POWER_FUNCTIONS; i++) {
+    PyObject *ufunc = PyDict_GetItemString(ufuncs, powers[i].name);
+    for (int k = 0; !failed && k < 2 * count; k++) {
+      PyObject *given = ufunc ? PyTuple_Pack(3, classes[k / 2], integers[k % 2], Py_None) : NULL;
+      failed = !given || PyUFunc_AddPromoter(ufunc, given, promoter) < 0;
+      Py_XDECREF(given);
+    }
+  }
+  Py_XDECREF(promoter);
+  return failed ? -1 : 0;
+}
+
+int rm_py_promote_powers_to_double(PyObject *ufuncs) {
+  PyObject *classes[] = {(PyObject *)&PyArray_IntAbstractDType, (PyObject *)&PyArray_BoolDType,
+                         (PyObject *)&PyArray_PyFloatDType};
+  return add_power_promoters(ufuncs, classes, 3, power_to_double);
+}
+
+int rm_py_add_bfloat16_powers(PyObject *ufuncs, PyObject *dtype_class) {
+  PyArray_DTypeMeta *const type = (PyArray_DTypeMeta *)dtype_class;
+  for (int i = 0; i < POWER_FUNCTIONS; i++) {
+    PyArray_DTypeMeta *operands[] = {type, &PyArray_Int64DType, type};
+    PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)powers[i].loop_bf16}, {0, NULL}};
+    PyArrayMethod_Spec spec = {powers[i].name, 2, 1, NPY_NO_CASTING, 0, operands, slots};
+    PyObject *ufunc = PyDict_GetItemString(ufuncs, powers[i].name);
+    if (!ufunc || PyUFunc_AddLoopFromSpec(ufunc, &spec) < 0) return -1;
+  }
+  return add_power_promoters(ufuncs, &dtype_class, 1, power_to_bfloat16);
+}
+
 /* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 /* A gufunc's loop gets the outer length, then the core lengths; the outer strides, then the core strides. */

@@ -32,6 +32,15 @@ PyObject *rm_py_reduction_gufuncs(void);
 /* The same under a rounding mode (RM_ROUND_UP ...), for float32 and float64. NULL with an exception set. */
 PyObject *rm_py_rounded_ufuncs(int mode);
 
+/* A dict of name -> ufunc: the powers with an integer (repmath/powers.h), to nearest for mode -1, or for float32 and float64
+ * under a rounding mode. NULL with an exception set. */
+PyObject *rm_py_power_ufuncs(int mode);
+
+/* As the two functions below, for these: the first argument is what is promoted, and other integers beside it become
+ * int64. */
+int rm_py_promote_powers_to_double(PyObject *ufuncs);
+int rm_py_add_bfloat16_powers(PyObject *ufuncs, PyObject *dtype_class);
+
 /* Make integers and bool become float64 in every ufunc of the dict. Returns -1 with an exception set. */
 int rm_py_promote_to_double(PyObject *ufuncs);
 

@@ -1,5 +1,5 @@
-/* The public functions of powers with an integer. They check the arguments, set the floating-point environment, and divide the
- * work among threads. */
+/* The public functions of powers with an integer. They check the arguments, set the floating-point environment, and divide
+ * the work among threads. */
 #include "powers.h"
 
 #include "../../crlibm/pown/pown.h"

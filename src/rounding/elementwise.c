@@ -9,6 +9,7 @@
 
 #include "../elementwise/accurate.h"
 #include "../elementwise/argument.h"
+#include "../elementwise/powers.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
 
@@ -25,6 +26,9 @@ static const entry functions[RM_FN_COUNT] = {
 #undef RM_FUNCTION
 };
 
+/* The powers with an integer come after them, in the order of powers.h: their second argument is an int64. */
+static const char *const powers[RM_POWER_KINDS] = {"pown", "rootn", "compound"};
+
 typedef struct {
   int function, arity, format;
   const void *const *x;
@@ -36,11 +40,17 @@ typedef struct {
 
 static uint64_t accurate(const problem *p, int64_t i, uint32_t word, uint32_t *flags) {
   const size_t size = (size_t)rm_size_of(p->format);
+  const int power = p->function - RM_FN_COUNT;
   double in[RM_MAX_ARITY];
-  for (int k = 0; k < p->arity; k++) {
+  for (int k = 0; k < (power < 0 ? p->arity : 1); k++) {
     uint64_t bits = 0; /* little endian */
     memcpy(&bits, (const char *)p->x[k] + i * p->stride[k], size);
     in[k] = rm_accurate_argument(bits, p->format, flags);
+  }
+  if (power >= 0) {
+    int64_t n;
+    memcpy(&n, (const char *)p->x[1] + i * p->stride[1], sizeof n);
+    return rm_accurate_powers[power](in[0], n, p->format, rm_rounding_mode(p->r->mode, word), flags);
   }
   return rm_accurate_table[p->function](in, p->format, rm_rounding_mode(p->r->mode, word), flags);
 }
@@ -96,8 +106,10 @@ rm_status rm_random_elementwise(const char *function, int format, int64_t n, con
   problem p = {0, 0, format, x, stride, out, stride_out, r};
   if (!function) return RM_STATUS(RM_ERR_NULL, 1);
   while (p.function < RM_FN_COUNT && strcmp(function, functions[p.function].name) != 0) p.function++;
-  if (p.function == RM_FN_COUNT) return RM_STATUS(RM_ERR_ENUM, 1);
-  p.arity = functions[p.function].arity;
+  while (p.function >= RM_FN_COUNT && strcmp(function, powers[p.function - RM_FN_COUNT]) != 0)
+    if (++p.function == RM_FN_COUNT + RM_POWER_KINDS) return RM_STATUS(RM_ERR_ENUM, 1);
+  const int power = p.function >= RM_FN_COUNT;
+  p.arity = power ? 2 : functions[p.function].arity;
   if (format < RM_FORMAT_F16 || format > RM_FORMAT_F64) return RM_STATUS(RM_ERR_ENUM, 2);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 3);
   const int inverse = p.function == RM_FN_erfinv || p.function == RM_FN_ndtri;
@@ -113,7 +125,7 @@ rm_status rm_random_elementwise(const char *function, int format, int64_t n, con
   const struct rm_map_kernels *maps = rm_map_kernels();
   if (!kernels || !maps) return RM_ERR_ISA;
   const rm_env env = rm_env_enter();
-  if (format == RM_FORMAT_F64 || r->mode == RM_ROUND_UP_DOWN) {
+  if (format == RM_FORMAT_F64 || r->mode == RM_ROUND_UP_DOWN || power) {
     rm_env_leave(env, rm_in_parts(n, GRAIN, part, &p));
     return RM_OK;
   }

@@ -49,3 +49,35 @@ static rm_status compute(rm_call *call) {
 
 static const char *const names[] = {NULL};
 RM_XLA_HANDLER(rm_xla_elementwise, compute, names)
+
+/* Powers with an integer: the attribute `kind` is a place in this list. The integers are of 32 or 64 bits. */
+#define RM_XLA_POWER(name, fmt, type) rm_v##name##_##fmt(n, (const type *)x, sizeof(type), k, 8, (type *)out, sizeof(type))
+#define RM_XLA_POWERS(name)                                                                          \
+  static rm_status power_##name(int format, int64_t n, const void *x, const int64_t *k, void *out) { \
+    switch (format) {                                                                                \
+      case RM_FORMAT_F16: return RM_XLA_POWER(name, f16, rm_f16);                                    \
+      case RM_FORMAT_BF16: return RM_XLA_POWER(name, bf16, rm_bf16);                                 \
+      case RM_FORMAT_F64: return RM_XLA_POWER(name, f64, double);                                    \
+      default: return RM_XLA_POWER(name, f32, float);                                                \
+    }                                                                                                \
+  }
+RM_XLA_POWERS(pown)
+RM_XLA_POWERS(rootn)
+RM_XLA_POWERS(compound)
+
+static rm_status compute_power(rm_call *call) {
+  static rm_status (*const powers[])(int format, int64_t n, const void *x, const int64_t *k,
+                                     void *out) = {power_pown, power_rootn, power_compound};
+  const int64_t kind = rm_xla_integer(call, "kind");
+  if (call->missing || kind < 0 || kind > 2 || rm_xla_arguments(call) != 2) {
+    call->missing = "kind";
+    return RM_ERR_ENUM;
+  }
+  XLA_FFI_Buffer *out = rm_xla_result(call, 0);
+  const int64_t n = rm_xla_size(out);
+  if (n == 0) return RM_OK;
+  const int64_t *k = rm_xla_indices(call, rm_xla_argument(call, 1));
+  return k ? powers[kind](rm_xla_format(out), n, rm_xla_argument(call, 0)->data, k, out->data) : RM_ERR_MEMORY;
+}
+
+RM_XLA_HANDLER(rm_xla_powers, compute_power, names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import types
 from fractions import Fraction
 
 import formula_library
@@ -12,6 +13,7 @@ import losses_library
 import mpmath
 import numpy as np
 import optimizers_library
+import powers
 import random_oracle
 from bound_data import NAMES, around, gemm
 from convolution_library import Convolution, Geometry
@@ -451,3 +453,11 @@ OPERATIONS = {
     "src/reduce/axes_kernels.c": ["means_over_axes"],
     "src/reduce/segment.h": ["sums", "lost_terms"],
 }
+
+
+def integer_powers(lib, rng):
+    found = []
+    for kind, fmt in itertools.product(powers.KINDS, NAMES):
+        for x, n in (powers.specials(fmt), powers.samples(kind, fmt, 400, int(rng.integers(100)))):
+            found += powers.call(types.SimpleNamespace(library=lib), kind, powers.oracle.to_bits(x, fmt), n, fmt).tolist()
+    return found

@@ -135,9 +135,7 @@ def call(library, kind: str, bits: np.ndarray, n: np.ndarray, fmt: str, rule: st
     size = ctypes.c_ssize_t(bits.itemsize)
     more = [] if rule is None else [ctypes.c_int(list(oracle.RULES).index(rule))]
     pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (bits, n, out)]
-    status = f(
-        ctypes.c_int64(bits.size), pointers[0], size, pointers[1], ctypes.c_ssize_t(8), pointers[2], size, *more
-    )
+    status = f(ctypes.c_int64(bits.size), pointers[0], size, pointers[1], ctypes.c_ssize_t(8), pointers[2], size, *more)
     assert status == 0
     return out
 

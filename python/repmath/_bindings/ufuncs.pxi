@@ -9,6 +9,16 @@ rounded = {
     "down": rm_py_rounded_ufuncs(RM_ROUND_DOWN),
     "up": rm_py_rounded_ufuncs(RM_ROUND_UP),
 }
+# The powers with an integer: name -> ufunc, and the same under each rounding mode.
+powers = rm_py_power_ufuncs(-1)
+rounded_powers = {
+    "nearest": rm_py_power_ufuncs(RM_ROUND_NEAREST),
+    "toward_zero": rm_py_power_ufuncs(RM_ROUND_TOWARD_ZERO),
+    "down": rm_py_power_ufuncs(RM_ROUND_DOWN),
+    "up": rm_py_power_ufuncs(RM_ROUND_UP),
+}
+for _ufuncs in (powers, *rounded_powers.values()):
+    rm_py_promote_powers_to_double(_ufuncs)
 for _ufuncs in (ufuncs, *rounded.values()):
     rm_py_promote_to_double(_ufuncs)
 
@@ -16,6 +26,7 @@ for _ufuncs in (ufuncs, *rounded.values()):
 def set_scoped(function):
     """Sets what is asked before an elementwise ufunc runs while scopes of random rounding are open (_scope.py)."""
     rm_py_set_scoped(ufuncs, function)
+    rm_py_set_scoped(powers, function)
 
 
 def open_scopes(long more):
@@ -26,6 +37,7 @@ def open_scopes(long more):
 def add_bfloat16(dtype_class):
     """Give every elementwise ufunc a loop for this DType class, whose elements are bfloat16."""
     rm_py_add_bfloat16(ufuncs, dtype_class)
+    rm_py_add_bfloat16_powers(powers, dtype_class)
     rm_py_add_bfloat16_reductions(gufuncs, dtype_class)
 
 

@@ -18,7 +18,7 @@ if _TYPE_CHECKING:
 
 
 from . import _derivatives as _derivatives  # registers the derivatives of the elementwise functions
-from . import _elementwise, optim, random
+from . import _elementwise, _powers, optim, random
 from ._attention import scaled_dot_product_attention
 from ._collectives import pmean, psum
 from ._convolution import conv_general_dilated
@@ -49,6 +49,7 @@ from ._pooling import (
     max_pool2d,
     max_pool3d,
 )
+from ._powers import *
 from ._products import dot_general, matmul
 from ._rows import log_softmax, logsumexp, mean, softmax, sum
 from ._take import embedding, segment_sum
@@ -57,6 +58,7 @@ from .random import dropout
 
 __all__ = [
     *_elementwise.__all__,
+    *_powers.__all__,
     "adam",
     "adamw",
     "adaptive_avg_pool1d",

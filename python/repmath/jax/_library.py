@@ -24,6 +24,7 @@ TARGETS = (
     "normalize",
     "pair_loss",
     "pool",
+    "powers",
     "random",
     "scaled_matmul",
     "segment_sum",

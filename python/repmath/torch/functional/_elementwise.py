@@ -1,5 +1,6 @@
 """The elementwise functions, under the names of torch and torch.nn.functional."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 from ... import _core
 from .._ops.activations import ELU, HARDSIGMOID, HARDSWISH, LEAKY_RELU, MISH, above
 from .._ops.elementwise import OPERATORS, scalar
+from .._ops.powers import POWERS
 from .._ops.selections import RELU
 from ._arguments import Tensor, tensor, together
 
@@ -75,6 +77,26 @@ def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
 def fma(input: Tensor | float, other: Tensor | float, addend: Tensor | float) -> Tensor:
     """``RN(input * other + addend)``. Formats and numbers as for the functions of two arguments."""
     return _call(_FMA, ("input", "other", "addend"), input, other, addend)
+
+
+def _with_integer(name: str, meaning: str) -> Callable[..., Tensor]:
+    overload = POWERS[name].overload
+
+    def function(input: Tensor, n: Tensor | int) -> Tensor:
+        if not isinstance(n, torch.Tensor):
+            if isinstance(n, bool) or not hasattr(n, "__index__"):
+                raise TypeError(f"n must be an integer or a tensor of integers, not {type(n).__name__}")
+            n = torch.full((), operator.index(n), dtype=torch.int64)
+        result: Tensor = overload(tensor("input", input), n)
+        return result
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "repmath.torch.functional"
+    function.__doc__ = f"""``RN({meaning})`` of a tensor and an integer, or a tensor of integers that broadcasts, as `repmath.{name}`.
+
+    The derivative by `input` is a product of two or three rounded factors; there is none by `n`. TypeError where `n` is not of integers.
+    """
+    return function
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -174,6 +196,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
+    "pown": _with_integer("pown", "input**n"),
+    "rootn": _with_integer("rootn", "input**(1/n)"),
+    "compound": _with_integer("compound", "(1 + input)**n"),
     "pow": pow,
     "fma": fma,
     "gelu": gelu,
