@@ -16,7 +16,7 @@
  *
  * Double-double. L as in pow_dd.h, for any normal a, is within RM_POW_EXPONENT_DD_ERR.
  *   n L            as there, since n is a binary64 number and 1 <= |n| or n = 0
- *   L/n            q = RN(lh/n), the rest lh - n q is exact; with ll, and divided, it rounds three times below 2^-52 q: 2^-103
+ *   L/n            q = RN(lh/n), the rest lh - n q is exact; with ll, and divided, it rounds twice below 2^-52 q: 2^-103
  *   log(1 + x)     ch = RN(e/s), cl the exact rest divided: e/s within 2^-104 of itself; (e/s)^2/2 to 2^-52 of itself, which
  *                  is at most u |L|; (e/s)^3/3 < 2^-105 |L|. lh is 0 or |lh| >= |ch|, as s = 1 or |s - 1| >= 2 |e|: Fast2Sum.
  *                  |L| < |lh|/2 happens only where |s - 1| <= 2^-51: the errors of pow_dd.h, which has c = 1 and w = 0 there,

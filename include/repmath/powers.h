@@ -4,8 +4,8 @@
  * rm_<f>_<format>(x, n)       computes one value, rounded to nearest, ties to even.
  * rm_v<f>_<format>            computes out[i] = f(x[i], n[i]) for i < count. Strides are distances in BYTES, of any sign,
  *                             zero included for an argument, with any alignment. out may be x with the same stride; if it
- *                             overlaps an argument otherwise, the steps are taken in order, i = 0 to count - 1, which is slower.
- *                             Errors: RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
+ *                             overlaps an argument otherwise, the steps are taken in order, i = 0 to count - 1, which is
+ *                             slower. Errors: RM_ERR_NULL, RM_ERR_SIZE, RM_ERR_ISA.
  * rm_v<f>_rounded_<format>    the same in a rounding mode (RM_ROUND_NEAREST ... of core.h); RM_ERR_ENUM for another one. */
 #ifndef REPMATH_POWERS_H
 #define REPMATH_POWERS_H
