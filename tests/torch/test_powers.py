@@ -30,7 +30,7 @@ def test_bits_are_those_of_the_ufunc(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivatives(kind):
     torch.manual_seed(1)
-    x = (torch.rand(5, 4, dtype=torch.float64) + 0.5).requires_grad_()
+    x = (torch.rand(2, 4, dtype=torch.float64) + 0.5).requires_grad_()
     n = torch.tensor([1, 2, -3, 5])
     f = getattr(rt, kind)
     assert torch.autograd.gradcheck(lambda v: f(v, n), (x,)) and torch.autograd.gradgradcheck(lambda v: f(v, n), (x,))
