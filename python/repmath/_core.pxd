@@ -40,6 +40,7 @@ cdef extern from "ufuncs.h":
 cdef extern from "factors.h":
     void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e) nogil
     void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *exceptional) nogil
+    void rm_py_wide_products(int64_t rows, int64_t n, const double *x, int partly, double *out, unsigned char *left) nogil
     void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low, double *high) nogil
 
 cdef extern from "decompositions.h":
@@ -81,6 +82,7 @@ cdef extern from "steps.h":
         ptrdiff_t stride[8]
     void rm_py_copy_runs(rm_py_runs *runs, int64_t count, char *to) nogil
     bint rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *to) nogil
+    void rm_py_without_nan(int format, int64_t n, const void *x, void *to) nogil
     int rm_py_converted(int from_format, int to, int64_t n, const void *x, void *out) nogil
     int rm_py_added(int wide, int64_t n, const int64_t *at, int64_t size, const double *x, double *sum) nogil
     void rm_py_divided(int64_t rows, int64_t cols, double *x, const double *by) nogil

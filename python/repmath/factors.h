@@ -19,3 +19,7 @@ void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *ex
  * together, nothing is rounded. */
 void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low,
                         double *high);
+
+/* The products of rows of n numbers of binary64 each, or (`partly`) those of their first 1, 2, ... ones, correctly rounded
+ * where `left` is 0; the others are open. */
+void rm_py_wide_products(int64_t rows, int64_t n, const double *x, int partly, double *out, unsigned char *left);

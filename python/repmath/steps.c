@@ -123,6 +123,24 @@ void rm_py_copy_runs(rm_py_runs *r, int64_t count, char *to) {
 }
 #undef FILL
 
+#define WITHOUT_NAN(type, infinity)                                         \
+  do {                                                                      \
+    const type *const from = x;                                             \
+    type *const made = to;                                                  \
+    const type sign = (type)((type)1 << (8 * sizeof(type) - 1));            \
+    for (int64_t i = 0; i < n; i++) {                                       \
+      const type b = from[i];                                               \
+      made[i] = (type)((type)(b & (type)~sign) > (type)(infinity) ? 0 : b); \
+    }                                                                       \
+  } while (0)
+void rm_py_without_nan(int format, int64_t n, const void *x, void *to) {
+  if (format == RM_FORMAT_F64) WITHOUT_NAN(uint64_t, UINT64_C(0x7ff) << 52);
+  else if (format == RM_FORMAT_F32) WITHOUT_NAN(uint32_t, 0x7f800000);
+  else if (format == RM_FORMAT_BF16) WITHOUT_NAN(uint16_t, 0x7f80);
+  else WITHOUT_NAN(uint16_t, 0x7c00);
+}
+#undef WITHOUT_NAN
+
 int rm_py_converted(int from, int to, int64_t n, const void *x, void *out) { return rm_convert(from, to, n, x, out); }
 
 /* Once a sum is not finite, it is what the exact one is: terms of narrower formats do not make it so. */

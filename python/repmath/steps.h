@@ -71,6 +71,9 @@ typedef struct {
 /* Copies the next runs one after the other. */
 void rm_py_copy_runs(rm_py_runs *runs, int64_t count, char *to);
 
+/* Copies n numbers, NaN as 0. */
+void rm_py_without_nan(int format, int64_t n, const void *x, void *to);
+
 /* The steps of n elements each. in: arrays of n elements in the formats of `formats`; own: the format of the result, which
  * goes to out, where one of the arrays may be. Returns 1; 0, with nothing written, where a number is not held, memory is
  * short, operands of a step differ in their formats or a step is refused. */

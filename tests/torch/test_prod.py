@@ -1,4 +1,4 @@
-"""Products and partial products of formats below float64 beside those of integers: exact ones, ties, exponents of any size, exceptional factors."""
+"""Products and partial products beside those of integers: exact ones, ties, exponents of any size, exceptional factors."""
 
 from fractions import Fraction
 
@@ -38,7 +38,7 @@ def expected(factors, fmt):
     return round_rational(exact, fmt) or sign
 
 
-@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32", "f64"])
 def test_products(fmt):
     dtype, unsigned = FORMATS[fmt][0], FORMATS[fmt][1]
     rng = np.random.default_rng(1)
@@ -57,7 +57,34 @@ def test_products(fmt):
                     assert got == expected(numbers[: k + 1], fmt), (name, n, k)
 
 
-_INTEGERS = {"f16": torch.int16, "bf16": torch.int16, "f32": torch.int32}
+_INTEGERS = {"f16": torch.int16, "bf16": torch.int16, "f32": torch.int32, "f64": torch.int64}
+
+
+def test_wide_products():
+    """Of binary64: beside midpoints and on them, beside the ends of the range, of subnormal factors, in rows and in parts of one row."""
+    rng = np.random.default_rng(2)
+    tail = 1 + rng.integers(0, 2**52, (40, 4)) * 2.0**-52
+    ties = tail * np.array([2.0**-52 * 3, 1, 1, 1])  # three times 53 digits, beside three factors of 1
+    ties[:, 1:] = 1
+    near = np.stack([1 + k * 2.0**-52 for k in range(40)])[:, None] * np.array([1.5, 1 - 2.0**-53, 1 + 2.0**-52, 1])
+    exponents = rng.integers(-3, 3, (40, 4)) + np.array([-500, -400, -171, -2])
+    small, large = np.ldexp(tail, exponents), np.ldexp(tail, np.array([500, 400, 120, 0]) + rng.integers(0, 2, (40, 4)))
+    subnormal = np.ldexp(tail, np.array([-1060, 1000, -1050, 1100 - 80]))
+    special = np.where(rng.random((40, 4)) < 0.2, rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan], (40, 4)), small)
+    several = 0
+    for rows in (ties, near, small, large, subnormal, special, -small):
+        want = np.array([[expected(list(row[:k]), "f64") for k in range(1, 5)] for row in rows.tolist()], np.uint64)
+        t = torch.from_numpy(rows)
+        with rt.reproducible():
+            part, whole = torch.cumprod(t, 1), torch.prod(t, 1)
+            single = torch.stack([torch.prod(row) for row in t])
+            turned = torch.cumprod(t.t().contiguous(), 0).t()
+        assert (part.numpy().view(np.uint64) == want).all()
+        assert (turned.contiguous().numpy().view(np.uint64) == want).all()
+        assert (whole.numpy().view(np.uint64) == want[:, 3]).all() and (single.numpy().view(np.uint64) == want[:, 3]).all()
+        with np.errstate(all="ignore"):
+            several += int((np.multiply.accumulate(rows, 1).view(np.uint64) != want).sum())
+    assert several  # the control: each multiplication rounded
 
 
 def test_control():

@@ -181,6 +181,19 @@ def products(const float[:, :] x, int digits, format, bint partial, out, unsigne
     return open_
 
 
+def wide_products(const double[:, ::1] x, bint partial, double[:, ::1] out, unsigned char[:, ::1] left):
+    """The product of each row of float64, or of its first 1, 2, ... numbers: out has one column, or those of x. Where the bound of factors.c
+    leaves it open, `left` is 1."""
+    cdef fenv_t saved
+    if x.shape[0] == 0 or x.shape[1] == 0:
+        return
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        rm_py_wide_products(x.shape[0], x.shape[1], &x[0, 0], partial, &out[0, 0], &left[0, 0])
+        fesetenv(&saved)
+
+
 def scattered_products(const float[:, ::1] x, const int64_t[::1] index, const float[:, ::1] source, int digits, format, bint own, out,
                        unsigned char[:, ::1] left):
     """The products of each row of x, unless it is not included, and the rows of the source that the index names it for. Rows that it does not name are 1.

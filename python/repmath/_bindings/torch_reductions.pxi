@@ -155,7 +155,7 @@ cdef class Total(Call):
         cdef int64_t size[4]
         cdef ptrdiff_t stride[4]
         cdef bint keep = False, summed = what == SUMMED or what == MEAN or what == NANSUM, spread, dense = True, sure = True
-        cdef bint both = what == VAR_MEAN or what == STD_MEAN
+        cdef bint both = what == VAR_MEAN or what == STD_MEAN, solid
         cdef double ddof = 1.0
         cdef uint64_t axes = 0
         cdef rm_status status = 0
@@ -197,7 +197,7 @@ cdef class Total(Call):
             if axes >> i & 1:
                 n *= x.shape[i]
         rows = elements // n
-        spread = not summed
+        spread, solid = not summed, _is_dense(&x)
         if summed:
             if not _merged(&x, axes, size, stride):
                 return NotImplemented
@@ -229,6 +229,12 @@ cdef class Total(Call):
                 else:
                     status = rm_mean_axes(x.format, size, stride, x.data, to, y.data)
                 sure = what != NANSUM or not _holds_nan(&y)
+                if not sure and solid:  # a term was NaN, or the sum is: again without such terms
+                    memory = <char *>malloc(elements * _SIZES[x.format])
+                    sure = memory is not NULL
+                    if sure:
+                        rm_py_without_nan(x.format, elements, x.data, memory)
+                        status = rm_sum_axes(x.format, size, stride, memory, to, y.data)
             else:
                 data = x.data
                 if not dense:

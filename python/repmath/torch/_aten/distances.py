@@ -58,9 +58,9 @@ def _by_products(x1: torch.Tensor, x2: torch.Tensor) -> tuple[Array, Array]:
     nan = np.isnan(size)  # of a row that holds NaN: sums of squares have no other
     sure = nan | (made == convert_array(low, FORMATS[x1.dtype]))
     if infinite.any():  # of rows that hold infinities: one beside the same one differs by NaN, and all others by an infinity
-        meet = sum(
-            np.matmul((a == v).astype(np.float32), (b == v).astype(np.float32).swapaxes(-1, -2)) for v in (np.inf, -np.inf)
-        )
+        signed = (np.concatenate((w == np.inf, w == -np.inf), -1).astype(np.float32) for w in (a, b))
+        held, other = (torch.from_numpy(w) for w in signed)  # PyTorch's product, on its threads: sums of ones are 0 or not
+        meet = torch.matmul(held, other.transpose(-1, -2)).numpy()
         made[infinite] = convert_array(np.where(meet > 0, np.nan, np.inf), FORMATS[x1.dtype])[infinite]
         sure |= infinite
     return made, sure

@@ -1,5 +1,6 @@
 """Reductions over groups of elements that an index or lengths name: products, means, extremes, each rounded once."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -108,37 +109,47 @@ def _bounds(lengths: _Maybe, offsets: _Maybe, axis: int, n: int) -> tuple[Any, A
     return ends - lengths, ends
 
 
+_AT_ONCE = 1 << 20  # elements that are copied
 _EMPTY = {"max": -torch.inf, "min": torch.inf, "sum": 0.0, "prod": 1.0, "mean": torch.nan}
 
 
-def _reduced_segment(terms: torch.Tensor, reduce: str, start: float | None) -> torch.Tensor:
-    """The segment along the first axis, with a number before it."""
-    n = len(terms)
+def _reduced_segments(terms: torch.Tensor, reduce: str, start: float | None) -> torch.Tensor:
+    """Segments of one length n, (segments, n, ...), each along the second axis, with a number before it."""
+    segments, n = terms.shape[:2]
+    behind = terms.shape[2:]
     if start is not None:
-        terms = torch.cat([terms.new_full((1, *terms.shape[1:]), start), terms])
-    if not len(terms):
-        return terms.new_full(terms.shape[1:], _EMPTY[reduce])
+        terms = torch.cat([terms.new_full((segments, 1, *behind), start), terms], 1)
+    if not terms.shape[1]:
+        return terms.new_full((segments, *behind), _EMPTY[reduce])
     if reduce != "mean":
-        return KERNELS[{"max": "amax", "min": "amin"}.get(reduce, reduce)](terms, 0)
+        return KERNELS[{"max": "amax", "min": "amin"}.get(reduce, reduce)](terms, 1)
     if start is None:
-        return KERNELS["mean"](terms, 0)
+        return KERNELS["mean"](terms, 1)
     if not n:
-        return terms[0]
-    rows = terms.reshape(n + 1, -1).t().reshape(1, 1, -1, n + 1).contiguous()
+        return terms[:, 0]
+    rows = terms.reshape(segments, n + 1, -1).transpose(1, 2).reshape(1, 1, -1, n + 1).contiguous()
     if not rows.numel():
-        return terms[0]
-    return KERNELS["avg_pool2d"](rows, (1, n + 1), divisor_override=n).reshape(terms.shape[1:])
+        return terms[:, 0]
+    return KERNELS["avg_pool2d"](rows, (1, n + 1), divisor_override=n).reshape(segments, *behind)
 
 
-def _segments(data: torch.Tensor, lengths: _Maybe, offsets: _Maybe, axis: int) -> Any:
-    """Of each segment: the place among the results, that of the elements, in this order of axes: those before, the segments, those behind."""
+def _segments(data: torch.Tensor, lengths: _Maybe, offsets: _Maybe, axis: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where segments begin and how long they are, one axis each: in the lines of all axes up to this one, joined."""
     begins, ends = _bounds(lengths, offsets, axis, data.shape[axis])
-    lead = data.shape[:axis]
-    for at in np.ndindex(*lead, begins.shape[axis]):
-        first, last = int(begins[at]), int(ends[at])
-        if not 0 <= first <= last <= data.shape[axis]:
-            raise ValueError("lengths or offsets that do not fit")
-        yield at, (*at[:-1], slice(first, last))
+    if bool(((begins < 0) | (begins > ends) | (ends > data.shape[axis])).any()):
+        raise ValueError("lengths or offsets that do not fit")
+    lines = torch.arange(math.prod(data.shape[:axis])).unsqueeze(1) * data.shape[axis]
+    first = begins.reshape(lines.shape[0], -1) + lines
+    return first.reshape(-1), (ends - begins).reshape(-1)
+
+
+def _by_length(first: torch.Tensor, length: torch.Tensor, size: int, squares: bool = False) -> Any:
+    """Segments of one length each time, and where their elements are, (segments, length): as many at a time as copies of their elements, of
+    `size` numbers each, stay small, or of their squares."""
+    for n in length.unique().tolist():
+        alike = (length == n).nonzero().squeeze(1)
+        for which in alike.split(max(1, _AT_ONCE // max(1, n * size * (n if squares else 1)))):
+            yield which, first[which].unsqueeze(1) + torch.arange(n)
 
 
 def _checked(data: torch.Tensor, reduce: str, lengths: _Maybe, offsets: _Maybe, axis: int, initial: Any) -> float | None:
@@ -167,31 +178,34 @@ def segment_reduce(
             data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial
         )
     start = _checked(data, reduce, lengths, offsets, axis, initial)
-    found = {at: _reduced_segment(data[where], reduce, start) for at, where in _segments(data, lengths, offsets, axis)}
+    first, length = _segments(data, lengths, offsets, axis)
     given = lengths if lengths is not None else offsets
     assert given is not None
-    count = given.shape[axis] - (lengths is None)
-    made = data.new_empty((*data.shape[:axis], count, *data.shape[axis + 1 :]))
-    for at, v in found.items():
-        made[at] = v
-    return made
+    count, behind = given.shape[axis] - (lengths is None), data.shape[axis + 1 :]
+    made, rows = data.new_empty((len(first), *behind)), data.reshape(-1, *behind)
+    for which, where in _by_length(first, length, math.prod(behind)):
+        made[which] = _reduced_segments(rows[where], reduce, start)
+    return made.view(*data.shape[:axis], count, *behind)
 
 
 def _slopes(g: torch.Tensor, made: torch.Tensor, terms: torch.Tensor, reduce: str, start: float | None) -> torch.Tensor:
-    """The gradient of a segment of n lines."""
-    n = len(terms)
+    """The gradients of segments of n lines each: those received and the results, (segments, ...), and (segments, n, ...)."""
+    segments, n = terms.shape[:2]
+    g, made = g.unsqueeze(1), made.unsqueeze(1)
     if reduce == "sum":
         return g.expand(terms.shape)
     if reduce == "mean":
         return KERNELS["divide"](g, n).expand(terms.shape)
     if reduce == "prod":
-        lines = terms.unsqueeze(0).repeat(n, *[1] * terms.ndim)  # of each the gradient takes the place of one element
-        lines[torch.arange(n), torch.arange(n)] = g
+        lines = terms.unsqueeze(1).repeat(
+            1, n, *[1] * (terms.ndim - 1)
+        )  # of each the gradient takes the place of one element
+        lines[:, torch.arange(n), torch.arange(n)] = g
         if start is not None:
-            lines = torch.cat([lines.new_full((n, 1, *terms.shape[1:]), start), lines], 1)
-        return KERNELS["prod"](lines, 1)
+            lines = torch.cat([lines.new_full((segments, n, 1, *terms.shape[2:]), start), lines], 2)
+        return KERNELS["prod"](lines, 2)
     chosen = (terms == made) | terms.isnan()
-    share = KERNELS["divide"](g.expand(made.shape), convert(chosen.sum(0).clamp(min=1), g.dtype))
+    share = KERNELS["divide"](g, convert(chosen.sum(1, keepdim=True).clamp(min=1), g.dtype))
     return torch.where(chosen, share, g.new_zeros(()))
 
 
@@ -209,9 +223,15 @@ def segment_reduce_backward(
 ) -> torch.Tensor:
     start = _checked(data, reduce, lengths, offsets, axis, initial)
     result = torch.zeros_like(data, memory_format=torch.contiguous_format)
-    for at, where in _segments(data, lengths, offsets, axis):
-        if where[-1].stop > where[-1].start:
-            result[where] = _slopes(g[at], made[at], data[where], reduce, start)
+    if not data.numel():
+        return result
+    first, length = _segments(data, lengths, offsets, axis)
+    behind = data.shape[axis + 1 :]
+    rows, to = data.reshape(-1, *behind), result.view(-1, *behind)
+    received, found = (v.reshape(len(first), *behind) for v in (g, made))
+    for which, where in _by_length(first, length, math.prod(behind), reduce == "prod"):
+        if where.shape[1]:
+            to[where] = _slopes(received[which], found[which], rows[where], reduce, start)
     return result
 
 

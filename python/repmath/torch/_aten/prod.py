@@ -115,8 +115,11 @@ _DIGITS = {F16: 11, BF16: 8, F32: 24}
 
 
 def _by_binary64(a: Array, dtype: Any, partial: bool) -> tuple[Array, Array] | None:
-    """Products in binary64 for a narrower format, their exponents apart, and where their rounding is not sure (factors.h); None of binary64."""
-    if dtype == F64 or a.dtype == F64:
+    """Products in binary64 for a narrower format, their exponents apart, and where their rounding is not sure (factors.h), or for binary64 in
+    two numbers (factors.c); None of binary64 for a narrower format."""
+    if dtype == F64:
+        return _in_binary64(a, partial)
+    if a.dtype == F64:
         return None
     n, shape = a.shape[-1], a.shape if partial else a.shape[:-1]
     rows = a.astype(F32, copy=False).reshape(-1, n)
@@ -126,13 +129,25 @@ def _by_binary64(a: Array, dtype: Any, partial: bool) -> tuple[Array, Array] | N
     return made.reshape(shape), left.reshape(shape)
 
 
+def _in_binary64(a: Array, partial: bool) -> tuple[Array, Array]:
+    n, shape = a.shape[-1], a.shape if partial else a.shape[:-1]
+    rows = np.ascontiguousarray(a, F64).reshape(-1, n)
+    made, left = np.empty((len(rows), n if partial else 1), F64), np.empty((len(rows), n if partial else 1), np.uint8)
+    _core.wide_products(rows, partial, made, left)
+    return made.reshape(shape), left.reshape(shape)
+
+
 def _product(a: Array, dtype: Any, partial: bool) -> Array:
     """Of the lines of the last axis, each product or all partial ones."""
     found = _by_binary64(a, dtype, partial) if a.size else None
     if found is None:
         return _product_in_parts(a, dtype, partial)
     made, left = found
-    if left.any():
+    if dtype == F64:
+        for at in np.argwhere(left):
+            place = tuple(at)
+            made[place] = _by_integers(np.asarray(a[place[:-1]][: at[-1] + 1] if partial else a[place], F64), dtype)
+    elif left.any():
         lines = left.any(-1) if partial else left != 0
         made[lines] = _product_in_parts(a[lines], dtype, partial)
     return made

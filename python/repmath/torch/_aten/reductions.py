@@ -232,7 +232,7 @@ def index_put(
     if x.dtype is not values.dtype:
         raise ValueError("self and values must have one dtype")
     if not accumulate:
-        made = x.clone(memory_format=torch.contiguous_format)
+        made = x.clone(memory_format=torch.preserve_format)
         where = tuple(slice(None) if i is None else as_array(i) for i in indices)
         as_array(made)[where] = as_array(values)
         return made
