@@ -124,6 +124,7 @@ typedef struct {
   const rm_extent *x;
   uint32_t classes; /* of the weights and the bias: RM_ACC_ bits */
   int signals;      /* a NaN of the image signals */
+  int nans;         /* the image has NaNs */
   int within;       /* no tap of the row is padding but for those at its ends */
 } context;
 
@@ -133,12 +134,15 @@ static int is_within(const rm_extent *e, int64_t i) {
   return first >= 0 && first + e->halo < e->size;
 }
 
-/* Whether an element of an image row, laid out from src, is a signalling NaN. */
-static int any_signals(const rm_extent *x, const char *src, int fmt) {
+/* Whether elements of an image row, laid out from src, are signalling NaNs, and whether one is NaN. */
+static void find_nans(const rm_extent *x, const char *src, int fmt, int *signals, int *nans) {
   const int64_t first = x->start + x->low, all = (x->count - 1) * x->move + x->halo + 1;
-  for (int64_t i = first < 0 ? -first : 0; i < all && first + i < x->size; i++)
-    if (rm_is_signalling(rm_read_bits(src + i * x->stride, fmt), fmt)) return 1;
-  return 0;
+  for (int64_t i = first < 0 ? -first : 0; i < all && first + i < x->size; i++) {
+    const uint64_t bits = rm_read_bits(src + i * x->stride, fmt);
+    if ((bits & ~rm_sign_bit(fmt)) <= rm_infinity_bits(fmt)) continue;
+    *nans = 1;
+    if (rm_is_signalling(bits, fmt)) *signals = 1;
+  }
 }
 
 RM_FN uint32_t special_of(vf64 x) {
@@ -153,7 +157,19 @@ RM_NOINLINE uint32_t special_lanes(context *t, const double *row, int64_t i, vf6
   uint32_t special = undecided & special_of(c), quiet = t->classes & RM_ACC_QNAN ? ~0u : 0;
   double sums[RM_LANES];
   vf64_store(sums, c);
-  for (int64_t k = 0; (made & special & ~quiet) && k < t->taps; k++) quiet |= nan_lanes(vf64_load(row + t->off[k] + i));
+  for (int64_t k = 0; t->nans && (made & special & ~quiet) && k < t->taps; k++)
+    quiet |= nan_lanes(vf64_load(row + t->off[k] + i));
+  if (!t->signals && !t->classes) { /* no weight meets padding, and no NaN signals: the lanes need no branches */
+    const uint64_t infinity = rm_infinity_bits(fmt), kinds[3] = {infinity, infinity | rm_sign_bit(fmt), rm_nan_bits(fmt)};
+    if (made & special & ~quiet) t->flags |= RM_FLAG_INVALID;
+    t->tiers->fast += __builtin_popcount(special);
+    undecided &= ~special;
+    for (; special; special &= special - 1) {
+      const int l = __builtin_ctz(special);
+      rm_write_bits(t->out + (i + l) * t->step, kinds[made >> l & 1 ? 2 : sums[l] < 0.0], fmt);
+    }
+    return undecided;
+  }
   for (; special; special &= special - 1) {
     const int l = __builtin_ctz(special);
     const int64_t at = t->first + i + l, a = t->d->by_rows ? at : 0, b = t->d->by_rows ? 0 : at;
@@ -302,7 +318,7 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
   const rm_operand *x = d->by_rows ? &one.a : &one.b, *w = d->by_rows ? &one.b : &one.a;
   double total = 0.0;
   rm_superaccumulator met; /* its classes alone, to which nothing finite is added */
-  int signals = 0;
+  int signals = 0, nans = 0;
   met.classes = 0;
   for (int64_t k = 0; k < l.taps; k++) {
     const int64_t tx = k % l.x.taps, ty = k / l.x.taps % l.y.taps, tz = k / l.x.taps / l.y.taps, i = tx * l.x.step - l.x.low;
@@ -330,13 +346,14 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
         default: rm_conv_window_row(dst, &l.x, l.width, from, RM_F32);
       }
       max[line] = magnitude_of(dst, l.width);
-      if (RM_UNLIKELY(rm_is_nan(max[line]))) signals |= any_signals(&l.x, from, fmt);
+      if (RM_UNLIKELY(rm_is_nan(max[line]))) find_nans(&l.x, from, fmt, &signals, &nans);
     }
   }
   __builtin_memset(buffer + all * l.width, 0, VECTORS * RM_LANES * sizeof *buffer);
 
-  context t = {&one,  d, l.taps, weight, off,     0.0, RM_BOUND((double)(l.taps + 1) * 0x1p-53 * (1.0 + 0x1p-18)), 0, 0, 0,
-               tiers, 0, &l.x,   0,      signals, 0};
+  context t = {&one,    d,    l.taps, weight, off, 0.0,  RM_BOUND((double)(l.taps + 1) * 0x1p-53 * (1.0 + 0x1p-18)),
+               0,       0,    0,      tiers,  0,   &l.x, 0,
+               signals, nans, 0};
   if (one.bias.base) t.bias = rm_read_element(one.bias.base, fmt) + 0.0; /* a sum of zeros is +0 */
   if (!rm_is_finite(t.bias)) rm_superacc_add_array(&met, fmt, 1, one.bias.base, 0);
   t.classes = met.classes;
