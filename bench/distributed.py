@@ -173,7 +173,6 @@ def undecided():
     import numpy as np
 
     from repmath import _partials
-    from repmath.torch._exact import partials
     from repmath.torch._exact.engine import of_block
     from repmath.torch._exact.records import Product, arranged
 
@@ -197,16 +196,14 @@ def undecided():
             rows = a.shape[1]
             elements += p.numel()
             for world in worlds:
-                total, size, lines = np.zeros(p.shape), np.zeros(p.shape), np.zeros(sum(p.shape))
-                for i in range(world):
-                    share = slice(rows * i // world, rows * (i + 1) // world)
-                    part = _partials.product(a[:, share], b[share], 0)
-                    total += part.sums
-                    size += np.abs(part.sums)
-                    lines += np.concatenate([part.rows, part.cols])
-                of_parts = partials.of_elements(lines[: p.shape[0]], lines[p.shape[0] :], 0, p.numel()).reshape(p.shape)
-                bound = partials.error_of(world, size, of_parts)
-                open_[world] += np.count_nonzero((total - bound).astype(np.float32) != (total + bound).astype(np.float32))
+                sums = [
+                    _partials.product(a[:, c : c + rows // world], b[c : c + rows // world])
+                    for c in range(0, rows, rows // world)
+                ]
+                made = [s.part(0) for s in sums]
+                lines = sum(m.rows for m in made), sum(m.cols for m in made)
+                parts = np.stack([m.sums.reshape(-1) for m in made])
+                open_[world] += len(_partials.joined(parts, np.dtype(np.float32), 0, lines)[1])
     print(f"{elements} elements")
     for world in worlds:
         print(f"{world:5} ranks  {open_[world]:6} undecided, {open_[world] / elements:.1e}", flush=True)

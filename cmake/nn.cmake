@@ -15,6 +15,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/cross_entropy/nll_api.c
   src/nn/norm/normalize.c
   src/nn/norm/weight.c
+  src/nn/norm/weight_partial.c
   src/nn/norm/api.c
   src/nn/norm/args.c
   src/nn/optim/api.c

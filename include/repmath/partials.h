@@ -17,6 +17,7 @@
 #define REPMATH_PARTIALS_H
 
 #include "convolution.h"
+#include "nn.h"
 #include "reductions.h"
 
 #ifdef __cplusplus
@@ -43,11 +44,30 @@ RM_API rm_status rm_scatter_partial(int format, int64_t rows, int64_t cols, int6
                                     ptrdiff_t stride_index, const void *src, ptrdiff_t row_src, ptrdiff_t col_src,
                                     int64_t joins, double *sums, double *row_bound, double *col_bound);
 
+/* The gradient with respect to the weights of norms (rm_normalize_backward_weight), of the sets of this part: sums is a row.
+ * blocks says what has a weight. 0: each of the `inner` elements of a set, which has one block, as of layer and RMS norms; 1:
+ * each second index of a set, as of batch norms, with mean and variance given where a set has elements in other parts; outer:
+ * each block of those, as of group norms. The statistics are the sets' own unless they are given. A term is irrational, so no
+ * windows exist: what is open, or has an infinite or NaN operand, is decided by the whole from the operands of all parts.
+ * row_bound has one element, col_bound one for each weight. */
+RM_API rm_status rm_normalize_weight_partial(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg,
+                                             const void *x, const ptrdiff_t *sx, const void *mean, const ptrdiff_t *sm,
+                                             const void *variance, const ptrdiff_t *sv, double eps, int64_t blocks,
+                                             int64_t joins, double *sums, double *row_bound, double *col_bound);
+
 /* out[i n + j] = RN(sum), of the format given, wherever joined sums and bounds decide it. Elsewhere out is not defined yet:
  * the places i n + j of the first `limit` such elements are written to open, in order, and *count is how many there are. An
  * infinite or NaN sum is decided; an infinite or NaN bound decides nothing. */
 RM_API rm_status rm_round_partials(int format, int64_t m, int64_t n, const double *sums, const double *row_bound,
                                    const double *col_bound, void *out, int64_t limit, int64_t *open, int64_t *count);
+
+/* Joins `parts` parts, 1 to RM_MAX_JOINS, whose n sums are `step` bytes apart, and rounds them in one pass: out[i] and open
+ * are as above. The bounds, which need allow only for the joins that parts have passed before, are those of all parts
+ * together: element i is at place first + i of an array of `cols` columns and as many rows as row_bound has. Without bounds
+ * (NULL, both) each number of a part is its own exact sum, rounded once to binary64. */
+RM_API rm_status rm_join_partials(int format, int64_t parts, int64_t n, const double *sums, ptrdiff_t step, int64_t first,
+                                  int64_t cols, const double *row_bound, const double *col_bound, void *out, int64_t limit,
+                                  int64_t *open, int64_t *count);
 
 /* The windows of `count` elements of a part, RM_WINDOW integers each: element[e] is the place of the e-th in sums. Arguments
  * are those of the part. */

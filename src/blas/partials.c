@@ -421,7 +421,7 @@ rm_status rm_scatter_windows(int format, int64_t rows, int64_t cols, int64_t n, 
 /* --------------------------------------------------------------------------------------------------------- rounding */
 
 /* Bits of a joined sum, where they are known. Ziv's rounding test is that of gemm/epilogue_b64.h, with the joined bound
- * (gemm/bound_b64.h); one element at a time is fast enough, since exchanging them takes longer. */
+ * (gemm/bound_b64.h). */
 static int known(double c, double err, int format, uint64_t *bits, uint32_t *flags) {
   const uint64_t infinity = rm_infinity_bits(format);
   if (!rm_is_finite(c)) {
@@ -433,6 +433,55 @@ static int known(double c, double err, int format, uint64_t *bits, uint32_t *fla
   if (!rm_is_finite(err) || *bits != rm_round_double(c + e, format)) return 0;
   if ((*bits & ~rm_sign_bit(format)) == infinity) *flags |= RM_FLAG_OVERFLOW;
   return 1;
+}
+
+enum { BLOCK = 256 };
+
+/* Where rounded sums go, and the places of open ones. */
+typedef struct {
+  int format;
+  char *out;
+  int64_t limit, *open, found;
+  uint32_t flags;
+} rounding;
+
+/* Rounds n sums, at most BLOCK, whose places are `at` and those that follow. What is infinite, or NaN, is left to known(). */
+static void round_block(rounding *r, int64_t at, int n, const double *c, const double *err) {
+  const int size = rm_size_of(r->format);
+  uint32_t differs[BLOCK], any = r->format != RM_F32;
+  if (!any) {
+    float low[BLOCK];
+    for (int i = 0; i < n; i++) {
+      const double e = __builtin_fabs(c[i]) * 0x1p-52 + err[i];
+      const float high = (float)(c[i] + e);
+      uint32_t a, b;
+      low[i] = (float)(c[i] - e);
+      memcpy(&a, low + i, sizeof a), memcpy(&b, &high, sizeof b);
+      differs[i] = (a ^ b) | (uint32_t)((a & 0x7f800000u) == 0x7f800000u);
+      any |= differs[i];
+    }
+    memcpy(r->out + at * size, low, (size_t)n * sizeof *low);
+    if (!any) return;
+  } else {
+    for (int i = 0; i < n; i++) differs[i] = 1;
+  }
+  for (int i = 0; i < n; i++) {
+    uint64_t bits;
+    if (!differs[i]) continue;
+    if (known(c[i], err[i], r->format, &bits, &r->flags)) {
+      rm_write_bits(r->out + (at + i) * size, bits, r->format);
+    } else {
+      if (r->found < r->limit) r->open[r->found] = at + i;
+      r->found++;
+    }
+  }
+}
+
+/* The roots of n bounds; NULL where there is no memory. */
+static double *roots_of(int64_t n, const double *bound) {
+  double *roots = malloc(((size_t)n + 1) * sizeof *roots);
+  for (int64_t j = 0; roots && j < n; j++) roots[j] = __builtin_sqrt(bound[j]);
+  return roots;
 }
 
 rm_status rm_round_partials(int format, int64_t m, int64_t n, const double *sums, const double *row_bound,
@@ -451,26 +500,92 @@ rm_status rm_round_partials(int format, int64_t m, int64_t n, const double *sums
                        contiguous(col_bound, m ? 1 : 0, n, 8, AT_SUMS_HERE + 2)};
   status = check_arrays(all, 6, 3);
   if (status) return status;
-  double *roots = malloc(((size_t)n + 1) * sizeof *roots);
-  if (!roots) return RM_ERR_MEMORY;
   const rm_env env = rm_env_enter();
-  uint32_t flags = 0;
-  int64_t found = 0;
-  for (int64_t j = 0; m && j < n; j++) roots[j] = __builtin_sqrt(col_bound[j]);
-  for (int64_t i = 0, at = 0; i < m && n; i++) {
+  double *roots = roots_of(m ? n : 0, col_bound);
+  rounding r = {format, out, limit, open, 0, 0};
+  for (int64_t i = 0; roots && i < m; i++) {
     const double row = __builtin_sqrt(row_bound[i]);
-    for (int64_t j = 0; j < n; j++, at++) {
-      uint64_t bits;
-      if (RM_LIKELY(known(sums[at], row * roots[j], format, &bits, &flags))) {
-        rm_write_bits((char *)out + at * rm_size_of(format), bits, format);
-      } else {
-        if (found < limit) open[found] = at;
-        found++;
-      }
+    for (int64_t j = 0; j < n; j += BLOCK) {
+      const int some = n - j < BLOCK ? (int)(n - j) : BLOCK;
+      double err[BLOCK];
+      for (int l = 0; l < some; l++) err[l] = row * roots[j + l];
+      round_block(&r, i * n + j, some, sums + i * n + j, err);
     }
   }
-  rm_env_leave(env, flags);
+  rm_env_leave(env, r.flags);
+  if (roots) *count = r.found;
   free(roots);
-  *count = found;
-  return RM_OK;
+  return roots ? RM_OK : RM_ERR_MEMORY;
+}
+
+/* A part c of p parts that is within b of its exact sum, or, without bounds, within u |c|, u = 2^-53. The computed sum of p
+ * numbers errs by p - 1 roundings of at most u (1 + u)^(p - 1) sum |c| each, at most (p - 1) u (1 + 2^-32) sum |c|. So the
+ * joined sum is within
+ *
+ *   (p - 1) u (1 + 2^-32) sum |c| + sum b,  sum b = u sum |c| without bounds,
+ *
+ * of the exact one; sums of |c|, and the bound itself, err by (p + 4) u relatively, for which 2^-30 is room. Bounds of rows
+ * and columns are those of all parts together, by Cauchy-Schwarz (gemm/bound_b64.h), and have room of their own. */
+static double joined_bound(int64_t parts, int bounded) {
+  return RM_BOUND((double)(parts - (bounded ? 1 : 0)) * 0x1p-53 * (1.0 + 0x1p-30));
+}
+
+rm_status rm_join_partials(int format, int64_t parts, int64_t n, const double *sums, ptrdiff_t step, int64_t first,
+                           int64_t cols, const double *row_bound, const double *col_bound, void *out, int64_t limit,
+                           int64_t *open, int64_t *count) {
+  enum {
+    AT_PARTS = 2,
+    AT_N,
+    AT_SUMS_HERE,
+    AT_FIRST = 6,
+    AT_COLS_HERE,
+    AT_ROWS_HERE,
+    AT_BOUNDS,
+    AT_OUT,
+    AT_LIMIT,
+    AT_OPEN,
+    AT_COUNT_HERE
+  };
+  const int bounded = row_bound || col_bound;
+  rm_status status = check_format(format, RM_FORMAT_F32);
+  if (!status && (parts < 1 || parts > RM_MAX_JOINS)) status = RM_STATUS(RM_ERR_RANGE, AT_PARTS);
+  if (!status && n < 0) status = RM_STATUS(RM_ERR_SIZE, AT_N);
+  if (!status && (first < 0 || first > INT64_MAX - n)) status = RM_STATUS(RM_ERR_RANGE, AT_FIRST);
+  if (!status && bounded && cols < 1) status = RM_STATUS(RM_ERR_RANGE, AT_COLS_HERE);
+  if (!status && limit < 0) status = RM_STATUS(RM_ERR_SIZE, AT_LIMIT);
+  if (status) return status;
+  const int64_t rows = bounded && n ? (first + n - 1) / cols + 1 : 0;
+  const array all[] = {contiguous(out, 1, n, rm_size_of(format), AT_OUT),
+                       contiguous(open, 1, n ? limit : 0, 8, AT_OPEN),
+                       contiguous(count, 1, 1, 8, AT_COUNT_HERE),
+                       {rm_view_of(sums, step, 8), n ? parts : 0, n, 8, AT_SUMS_HERE},
+                       contiguous(row_bound, rows ? 1 : 0, rows, 8, AT_ROWS_HERE),
+                       contiguous(col_bound, rows ? 1 : 0, cols, 8, AT_BOUNDS)};
+  status = check_arrays(all, 6, 3);
+  if (status) return status;
+  const rm_env env = rm_env_enter();
+  double *roots = roots_of(rows ? cols : 0, col_bound), u = joined_bound(parts, bounded);
+  rounding r = {format, out, limit, open, 0, 0};
+  for (int64_t at = 0; roots && at < n; at += BLOCK) {
+    const int some = n - at < BLOCK ? (int)(n - at) : BLOCK;
+    double c[BLOCK], err[BLOCK];
+    memcpy(c, sums + at, (size_t)some * sizeof *c);
+    for (int l = 0; l < some; l++) err[l] = __builtin_fabs(c[l]);
+    for (int64_t p = 1; p < parts; p++) {
+      const double *from = (const double *)(const void *)((const char *)sums + p * step) + at;
+      for (int l = 0; l < some; l++) c[l] += from[l], err[l] += __builtin_fabs(from[l]);
+    }
+    for (int l = 0; l < some; l++) c[l] += 0.0, err[l] *= u; /* a sum of zeros is +0 */
+    for (int l = 0; rows && l < some;) { /* a row after the other */
+      const int64_t row = (first + at + l) / cols, col = (first + at + l) % cols;
+      const double root = __builtin_sqrt(row_bound[row]);
+      const int end = cols - col < some - l ? l + (int)(cols - col) : some;
+      for (const double *of = roots + col - l; l < end; l++) err[l] += root * of[l];
+    }
+    round_block(&r, at, some, c, err);
+  }
+  rm_env_leave(env, r.flags);
+  if (roots) *count = r.found;
+  free(roots);
+  return roots ? RM_OK : RM_ERR_MEMORY;
 }

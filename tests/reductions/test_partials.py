@@ -1,12 +1,26 @@
 """Parts of exact sums (repmath/partials.h): however terms are divided and joined, the bits are those of exact integers, on every instruction set."""
 
 import ctypes
+from fractions import Fraction
 
 import convolution_library as convolutions
 import numpy as np
 import pytest
 from exact_oracle import FORMATS, bits, exact_bits, matmul_bits
-from partials_library import NAMES, WINDOW, Convolution, Product, Scatter, decide, joined, partial, rounded, whole, windows
+from partials_library import (
+    NAMES,
+    WINDOW,
+    Convolution,
+    Product,
+    Scatter,
+    decide,
+    join,
+    joined,
+    partial,
+    rounded,
+    whole,
+    windows,
+)
 from reductions_library import ENUM, FE_OVERFLOW, I64, NULL, OK, OVERLAP, RANGE, SIZE, P, pointer, status
 
 INDEX = 12
@@ -157,6 +171,56 @@ def test_bounds_hold_for_sums_that_lose_every_term(lib, rng):
         assert (error <= np.sqrt(rows)[:, None] * np.sqrt(cols)).all()
         got, _ = whole(lib, "f32", products, rng)
         assert (bits(got) == matmul_bits(a, b, "f32")).all()
+
+
+@FMT
+def test_joining_and_rounding_in_one_pass(lib, rng, fmt):
+    """Parts of products from any place on, by rm_join_partials; each number an exact sum, rounded once, without bounds."""
+    for kind in (normal, ties, large, small):
+        a, b = case(rng, fmt, kind, 13, 70, 40)
+        want = matmul_bits(a, b, fmt).ravel()
+        for parts in (1, 2, 5):
+            products = split(rng, lib, fmt, a, b, parts)
+            made = [partial(p, 0) for p in products]
+            lines = [sum(m[i] for m in made) for i in (1, 2)]
+            for first, n in ((0, 910), (0, 1), (17, 600), (909, 1), (70, 0)):
+                stack = np.stack([m[0].ravel()[first : first + n] for m in made])
+                out, element = join(lib, fmt, stack, first, lines)
+                decided = np.setdiff1d(np.arange(n), element)
+                assert (bits(out)[decided] == want[first : first + n][decided]).all()
+                total = np.ascontiguousarray(sum(windows(p, element + first) for p in products))
+                decide(lib, fmt, out, element, total)
+                assert (bits(out) == want[first : first + n]).all()
+            exact = (
+                [np.array([[exact_sum(r, c) for c in p.keep[1].T] for r in p.keep[0]]) for p in products]
+                if fmt == "f32"
+                else []
+            )
+            if exact and kind is not large:
+                out, element = join(lib, fmt, np.stack([e.ravel() for e in exact]))
+                decided = np.setdiff1d(np.arange(910), element)
+                assert (bits(out)[decided] == want[decided]).all() and (kind is ties or len(element) < 40)
+
+
+def exact_sum(r, c):
+    """RN of a sum of products to binary64."""
+    return float(sum((Fraction(float(x)) * Fraction(float(y)) for x, y in zip(r, c, strict=True)), Fraction(0)))
+
+
+def test_bounds_of_joined_parts(lib):
+    """Parts that are lost one after the other, until the sum has crossed a midpoint: half of the bound would not do."""
+    for q in (2, 3, 10, 500):
+        parts = 4 * q + 2
+        column = np.full((parts, 3), 2.0**-53)
+        column[0] = start = 1 + 2.0**-24 - 2 * q * 2.0**-52
+        assert column.sum(0)[0] == start or np.cumsum(column[:, 0])[-1] == start
+        for lines in (None, (np.zeros(1), np.zeros(3))):
+            assert join(lib, "f32", column, 0, lines)[1].tolist() == [0, 1, 2]
+        half = parts / 2 * 2.0**-53 + 2.0**-52
+        assert np.float32(start + half) == 1  # decided, but the exact sum is above the midpoint
+    for sums, want in (([[-0.0], [-0.0]], 0), ([[np.inf], [1.0]], 0x7F800000), ([[np.inf], [-np.inf]], 0x7FC00000)):
+        out, element = join(lib, "f32", np.array(sums))
+        assert bits(out).tolist() == [want] and not len(element)
 
 
 @FMT
@@ -351,6 +415,26 @@ def test_arguments(lib):
     assert open_of(out=None) == status(NULL, 13)
     assert scatter(index=np.array([0, 2])) == status(INDEX, 5) and scatter(src=None) == status(NULL, 7)
     assert round_all(sums=None) == status(NULL, 4) and round_all(out=s) == status(OVERLAP, 7)
+    parts = np.full((2, 4), 7.0)
+
+    def join_all(fmt=2, parts_=2, n_=4, first=0, cols=2, rows=r, out=x, limit=2, count=n, sums=parts):
+        where = I64(first), I64(cols), pointer(rows), pointer(c), pointer(out), I64(limit), pointer(w), pointer(count)
+        return lib.c.rm_join_partials(fmt, I64(parts_), I64(n_), pointer(sums), I64(32), *where)
+
+    assert (
+        join_all(fmt=3) == status(ENUM, 1) and join_all(parts_=0) == status(RANGE, 2) and join_all(n_=-1) == status(SIZE, 3)
+    )
+    assert (
+        join_all(sums=None) == status(NULL, 4)
+        and join_all(first=-1) == status(RANGE, 6)
+        and join_all(cols=0) == status(RANGE, 7)
+    )
+    assert (
+        join_all(rows=None) == status(NULL, 8)
+        and join_all(out=None) == status(NULL, 10)
+        and join_all(out=parts) == status(OVERLAP, 10)
+    )
+    assert join_all(limit=-1) == status(SIZE, 11) and join_all(count=None) == status(NULL, 13)
     assert round_all(limit=-1) == status(SIZE, 8) and round_all(count=None) == status(NULL, 10)
     assert lib.c.rm_accumulator_write_window(None, pointer(w)) == status(NULL, 1)
     assert lib.c.rm_round_windows(4, I64(1), pointer(w), pointer(e), pointer(x)) == status(ENUM, 1)
@@ -358,7 +442,7 @@ def test_arguments(lib):
     assert lib.c.rm_round_windows(2, I64(1), None, pointer(e), pointer(x)) == status(NULL, 3)
     assert lib.c.rm_round_windows(2, I64(1), pointer(w), None, pointer(x)) == status(NULL, 4)
     assert lib.c.rm_round_windows(2, I64(1), pointer(w), pointer(e), None) == status(NULL, 5)
-    for untouched in (x, s, r, c, w, n):
+    for untouched in (x, s, r, c, w, n, parts):
         assert (untouched == 7).all()
 
 

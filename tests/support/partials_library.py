@@ -88,6 +88,21 @@ def rounded(lib, fmt, sums, rows, cols, limit=None):
     return out, found[: count[0]], int(count[0])
 
 
+def join(lib, fmt, parts, first=0, bounds=None):
+    """Rows of sums joined and rounded by rm_join_partials, and the places of open ones; bounds are those of rows and columns."""
+    out, found, count = (
+        np.full(parts.shape[1], 7, FORMATS[fmt][0]),
+        np.full(parts.shape[1], -1, np.int64),
+        np.zeros(1, np.int64),
+    )
+    lines = (pointer(None), pointer(None)) if bounds is None else map(pointer, bounds)
+    cols = I64(0 if bounds is None else len(bounds[1]))
+    where = pointer(parts), I64(parts.strides[0]), I64(first), cols, *lines
+    results = pointer(out), I64(len(found)), pointer(found), pointer(count)
+    assert lib.c.rm_join_partials(NAMES.index(fmt), I64(len(parts)), I64(parts.shape[1]), *where, *results) == OK
+    return out, found[: count[0]]
+
+
 def decide(lib, fmt, out, element, total):
     f = lib.c.rm_round_windows
     assert f(NAMES.index(fmt), I64(len(element)), pointer(total), pointer(element), pointer(out)) == OK

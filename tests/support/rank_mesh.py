@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import threading
 
 import torch
 import torch.distributed as dist
@@ -281,8 +282,33 @@ def refused(call):
     return ""
 
 
+def in_threads():
+    """A product that a thread has made outside of blocks, where its elements are sums in parts, then inside, while another thread has a block."""
+    mesh = init_device_mesh("cpu", (1,))
+    a, b = (distribute_tensor(torch.arange(4.0).reshape(2, 2), mesh, [Shard(axis)]) for axis in (1, 0))
+    inside, ready, made = threading.Event(), threading.Event(), []
+
+    def work():
+        made.append((a @ b).placements[0].is_partial())
+        ready.set()
+        inside.wait()
+        made.append((a @ b).placements[0].is_partial())  # outside, while another thread has a block
+        with repmath.torch.reproducible():
+            made.append((a @ b).placements[0].is_partial())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ready.wait()
+    with repmath.torch.reproducible():
+        inside.set()
+        thread.join()
+    return made
+
+
 def main(rank, size, directory):
     found = {}
+    if size == 1:
+        found["threads"] = in_threads()
     with repmath.torch.reproducible():
         for shape in MESHES[size]:
             found[f"mesh {shape}"] = on_mesh(shape)

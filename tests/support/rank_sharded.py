@@ -131,8 +131,27 @@ def twice():
             training.loss(training.model, *training.data).backward()
 
 
+def beside_tensor_parallel():
+    """Layers that are divided along one axis of a mesh, and fully_shard along the other."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4))
+    parallelize_module(model, mesh["tp"], {"0": ColwiseParallel()})
+    rd.fsdp(fully_shard(model, mesh=mesh["dp"]))
+
+
+def copies():
+    from torch.distributed.device_mesh import init_device_mesh
+
+    rd.fsdp(fully_shard(torch.nn.Linear(4, 4), mesh=init_device_mesh("cpu", (2, 2), mesh_dim_names=("copies", "parts"))))
+
+
 def main(rank, size, directory):
     found = {}
+    if size == 4:
+        found["two axes"] = [refused(beside_tensor_parallel), refused(copies)]
     if size == 3:
         found["operators"] = operators(rank, size)
         found["plain"] = refused(lambda: rd.fsdp(torch.nn.Linear(2, 2)))

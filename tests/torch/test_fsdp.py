@@ -80,6 +80,12 @@ def test_an_error_is_that_of_all_ranks(found):
         assert "set_requires_gradient_sync(False)" in mine["twice"]
 
 
+def test_meshes_of_two_axes_are_refused(found):
+    for rank in range(4):
+        tensor_parallel, copies = found[4, rank]["two axes"]
+        assert "tensor parallel layers" in tensor_parallel and "gradients of copies" in copies
+
+
 def test_operators_of_tensors_in_parts(found):
     numbers = [float(v) for v in torch.arange(10.0).add_(0.1)]
     for rank in range(3):

@@ -74,6 +74,11 @@ def test_sums_in_parts_differ(found):
     assert len({found[size, 0]["rounded"] for size in MESHES}) > 1
 
 
+def test_what_a_thread_remembers_is_not_used_in_a_block(found):
+    before, _, inside = found[1, 0]["threads"]
+    assert before and not inside
+
+
 def test_outside_of_a_block_dtensors_are_pytorchs():
     """What is changed of DTensor is changed back."""
     from torch.distributed.tensor import DTensor, _sharding_prop

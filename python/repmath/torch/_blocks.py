@@ -125,6 +125,8 @@ def enter(block: Any, dispatch_mode: Any) -> None:
     try:
         if not home.entries:
             _install(home)
+            for tell in process.entered:
+                tell()
     except BaseException:
         process.release()
         raise
@@ -279,6 +281,7 @@ class _Process:
         self.entries = 0
         self.saved: Any = None
         self.told: list[Callable[[bool], None]] = []  # what is to be called with whether there is a block
+        self.entered: list[Callable[[], None]] = []  # what is to be called by a thread that has been outside of blocks
 
     def hold(self) -> None:
         with self.lock:

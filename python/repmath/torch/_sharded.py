@@ -85,4 +85,13 @@ def watch(on: bool = True) -> None:
                 setattr(c, name, _refusing(method))
 
 
+def _anew() -> None:
+    """Forget what DTensor has chosen for this thread before it entered a block: each thread remembers choices of its own."""
+    if "torch.distributed.tensor" in sys.modules:
+        from ._sharding_rules import forget
+
+        forget()
+
+
 _blocks.process.told.append(watch)
+_blocks.process.entered.append(_anew)

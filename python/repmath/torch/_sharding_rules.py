@@ -63,14 +63,14 @@ def _on_every_rank(choice: Any) -> Any:
 
 
 def _choosing(select: Callable[..., Any]) -> Callable[..., Any]:
-    """DTensor's choice of placements, without those that leave sums in parts."""
+    """DTensor's choice of placements, without those that leave sums in parts: outside of blocks, too, while there is one, since a choice is remembered, and
+    the thread, or one of its tasks, may enter a block later."""
 
     @functools.wraps(select)
     def choice(strategy: Any, schema: Any = None) -> Any:
-        if _blocks.inside():
-            kept = _whole_results(strategy.strategies)
-            if len(kept) < len(strategy.strategies):
-                strategy = type(strategy)(kept or [_on_every_rank(strategy.strategies[0])])
+        kept = _whole_results(strategy.strategies)
+        if len(kept) < len(strategy.strategies):
+            strategy = type(strategy)(kept or [_on_every_rank(strategy.strategies[0])])
         return select(strategy, schema)
 
     return choice

@@ -125,8 +125,8 @@ def fsdp(model: torch.nn.Module) -> None:
     Parameters
     ----------
     model : Module
-        Sharded over all ranks of a mesh of one axis, without a MixedPrecisionPolicy that has
-        `param_dtype` or `reduce_dtype`.
+        Sharded over all ranks of a mesh of one axis, without tensor parallel layers and without a
+        MixedPrecisionPolicy that has `param_dtype` or `reduce_dtype`.
 
     Raises
     ------

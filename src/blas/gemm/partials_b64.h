@@ -14,6 +14,15 @@
 RM_COLD int rm_store_tile_b64(const rm_epilogue_b64 *e, const rm_tile_b64 *t) {
   const rm_matmul_problem *p = e->p;
   const int padding = (p->a.im2col && rm_im2col_may_pad(p->a.im2col)) || (p->b.im2col && rm_im2col_may_pad(p->b.im2col));
+  if (!padding) {
+    const ptrdiff_t *const col = e->output.col + t->j;
+    for (int i = 0; i < t->rows; i++) {
+      const double *const sums = t->sums + i * t->nv * RM_LANES;
+      char *const to = e->output.base + e->output.row[t->i + i];
+      for (int j = 0; j < t->cols; j++) __builtin_memcpy(to + col[j], sums + j, sizeof *sums);
+    }
+    return 0;
+  }
   for (int i = 0; i < t->rows; i++)
     for (int j = 0; j < t->cols; j++) {
       const int64_t row = t->i + i, col = t->j + j;

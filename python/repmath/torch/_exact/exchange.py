@@ -1,14 +1,12 @@
 """Exact gradients over ranks: sums of records of all ranks, rounded once.
 
 There are two ways. Each rank makes its part of a sum as binary64 numbers with bounds (partials.py), and the sum's elements are divided among the
-ranks: each gets its share of all parts, and adds and rounds them. For elements that this leaves undecided it gets operands. Where operands are
+ranks: each gets its share of all parts, and adds and rounds them. For elements that this leaves undecided it gets windows or operands. Where operands are
 shorter than parts, or a part cannot be made, the parameter has an owner instead, which gets the operands of all ranks and makes the sum. Then
 the results are given to all, or each rank gets its part of them. Which way a parameter takes depends on what all ranks say of it.
 """
 
-import functools
 import math
-import operator
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ... import _partials
 from .._aten.collectives import _gathered, agree
 from .._aten.common import Array, Uncovered
 from .._tensors import as_tensor
@@ -76,7 +75,7 @@ class _Sum:
     uses: Sequence[Use]
     axis: int | None  # along which the result is divided; None if each rank gets all of it
     kind: int = partials.OPERANDS
-    few: bool = False  # whether operands of single elements can be sent
+    few: bool = False  # whether operands of single elements can be sent, where there are no windows
     owner: int = -1
     made: Any = None  # the owner's result, or this rank's share
 
@@ -93,25 +92,24 @@ class _Sum:
         whole = flat.reshape(self.shape)
         return whole[(slice(None),) * self.axis + (slice(first, first + count),)].reshape(-1)
 
-    def bounds(self, given: Array, ranks: int, rank: int) -> Array:
-        """The bounds of a rank's share of the elements, or those of all rows and columns."""
-        return self.share(given, ranks, rank) if self.kind == partials.BOUNDED else given
-
-    def bounds_of_share(self, joined: Array, ranks: int, rank: int) -> Array | None:
-        """A bound for each element of a rank's share; None where there are no other bounds than those of rounded numbers."""
-        if self.kind != partials.FACTORED:
-            return joined if self.kind == partials.BOUNDED else None
-        rows, cols = joined[: self.shape[0]], joined[self.shape[0] :]
+    def bounds_of_share(self, joined: Array, ranks: int, rank: int) -> tuple[int, Array, Array] | None:
+        """Bounds of rows and columns for a rank's share of the elements, and the place in them where it begins; None where numbers are rounded once."""
+        rows = partials.matrix(self.kind, self.shape)[0]
+        if not rows:
+            return None
+        of_rows, of_cols = joined[:rows], joined[rows:]
         if self.axis is None:
-            return partials.of_elements(rows, cols, *part_of(self.size, ranks, rank))
+            return part_of(self.size, ranks, rank)[0], of_rows, of_cols
         first, count = part_of(self.shape[self.axis], ranks, rank)
-        rows, cols = (rows[first : first + count], cols) if self.axis == 0 else (rows, cols[first : first + count])
-        return partials.of_elements(rows, cols, 0, len(rows) * len(cols))
+        if self.axis == 0:
+            return first * (self.size // self.shape[0]), of_rows, of_cols
+        shape = self.shape if rows == 1 and self.kind == partials.NORMED else self.shape[1:]
+        ahead = (slice(None),) * (self.axis - len(self.shape) + len(shape))
+        return 0, of_rows, of_cols.reshape(shape)[(*ahead, slice(first, first + count))].reshape(-1)
 
     def numbers(self, ranks: int, rank: int) -> int:
         """How many numbers each rank sends for the share of one."""
-        n = self.length(ranks, rank)
-        return n + partials.bounds_of(self.kind, self.shape, n)
+        return self.length(ranks, rank) + sum(partials.matrix(self.kind, self.shape))
 
     def length(self, ranks: int, rank: int) -> int:
         if self.axis is None:
@@ -182,8 +180,8 @@ def _choose(group: Any, sums: Sequence[_Sum]) -> None:
     for i, s in enumerate(sums):
         kinds, lengths, few = of_all[:, i].T.tolist()
         s.kind = partials.common(kinds)
-        s.few = functools.reduce(operator.and_, few) != 0
-        of_parts = 8 * (s.size + partials.bounds_of(s.kind, s.shape, s.size)) * (size - 1)
+        s.few = all(few)
+        of_parts = 8 * (s.size + sum(partials.matrix(s.kind, s.shape))) * (size - 1)
         if s.kind == partials.OPERANDS or sum(lengths) - max(lengths) <= of_parts:
             owned.append(s)
     for s, owner in zip(owned, owners([s.size for s in owned], size), strict=True):
@@ -217,7 +215,7 @@ def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[t
             n, end = s.length(size, r), at[r] + s.numbers(size, r)
             if made is not None:
                 outgoing[at[r] : at[r] + n] = s.share(made[0], size, r)
-                outgoing[at[r] + n : end] = s.bounds(made[1], size, r)
+                outgoing[at[r] + n : end] = made[1]
             at[r] = end
     incoming = np.empty(size * lengths[rank])
     group.alltoall_base(torch.from_numpy(incoming), torch.from_numpy(outgoing), [lengths[rank]] * size, lengths).wait()
@@ -229,7 +227,7 @@ def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[t
             with np.errstate(all="ignore"):
                 bounds = s.bounds_of_share(rows[:, first + n : end].sum(0), size, rank)
             s.made, undecided = partials.joined(rows[:, first : first + n], bounds, s.dtype)
-            open_.append((id(s), np.flatnonzero(undecided)))
+            open_.append((id(s), undecided))
         first += s.numbers(size, rank)
     return open_
 
@@ -259,7 +257,7 @@ def _exchange_operands(group: Any, sums: Sequence[_Sum], errors: _Errors) -> Non
 
 
 def _decide(group: Any, sums: Sequence[_Sum], open_: dict[int, Array]) -> None:
-    """Make the elements that are not decided from the operands of all ranks."""
+    """Make the elements that are not decided from windows, or from the operands, of all ranks."""
     size, rank = group.size(), group.rank()
     counts = torch.tensor([len(open_.get(i, ())) for i in range(len(sums))], dtype=torch.int64)
     of_all = _gathered(group, counts)
@@ -279,23 +277,31 @@ def _decide(group: Any, sums: Sequence[_Sum], open_: dict[int, Array]) -> None:
     data = [b""] * size
     with errors:
         for r in range(size):
-            wanted = {
-                i: partials.some_of(sums[i].uses, e) if sums[i].few else list(sums[i].uses) for i, e in asked[r].items()
-            }
+            wanted = {i: _of_elements(sums[i], e) for i, e in asked[r].items()}
             data[r] = pickle.dumps(wanted, protocol=5)
     received = _exchanged(group, data)
     if not errors.text:
         with errors:
-            found: dict[int, list[Use]] = {}
+            found: dict[int, list[Any]] = {}
             for part in filter(None, received):
-                for i, uses in pickle.loads(part).items():
-                    found.setdefault(i, []).extend(uses)
+                for i, one in pickle.loads(part).items():
+                    found.setdefault(i, []).append(one)
             for i, elements in asked[rank].items():
                 s = sums[i]
-                exact = partials.settled_at(found[i], elements, s.shape, s.dtype, s.few)
-                torch_made = as_tensor(s.made)
-                torch_made[torch.from_numpy(open_[i])] = exact
+                if s.kind == partials.FACTORED:
+                    _partials.decide(s.made, open_[i], sum(found[i]))
+                    continue
+                uses = [use for part in found[i] for use in part]
+                exact = partials.settled_at(uses, elements, s.shape, s.dtype, s.few)
+                as_tensor(s.made)[torch.from_numpy(open_[i])] = exact
     agree(group, (10,), errors.text)
+
+
+def _of_elements(s: _Sum, elements: Array) -> Any:
+    """What this rank says of elements that are not decided."""
+    if s.kind == partials.FACTORED:
+        return partials.windows(s.uses, s.shape, elements)
+    return partials.some_of(s.uses, elements) if s.few else list(s.uses)
 
 
 def _bytes(made: Any) -> Array:

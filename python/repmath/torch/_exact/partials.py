@@ -1,10 +1,10 @@
 """A rank's part of a sum over ranks: a binary64 number for each element, with what bounds its error.
 
-Of sums, scattered sums and convolutions of at most binary32 numbers the part is the exact sum of the rank's own terms, rounded once to binary64:
-c with |c - S| <= u |c|, u = 2^-53. (All terms are multiples of 2^-298, so that no c is subnormal.) Of matrix products it is a sum in binary64 with bounds for rows and
-columns (repmath/partials.h), and of weights of layer and RMS norms one with the bound that `_norm_weight` derives. Parts of W ranks are added in binary64 in any order: the sum s of the numbers has an error of at most
-(W - 1) u sum|c|, to which the bounds of the parts are added. An element is decided if s minus and s plus all this round to the same number, since rounding
-is monotone. What is not decided, for instance a tie, is summed by one rank from the operands of all.
+Of matrix products, rows that are scattered into a matrix beside them or alone, gradients of convolutions, and weights of layer, RMS and group norms the part is a sum
+in binary64 with bounds for rows and columns (repmath/partials.h). Of other sums of at most binary32 numbers it is the exact sum of the rank's own terms, rounded once
+to binary64: c with |c - S| <= u |c|, u = 2^-53. (All terms are multiples of 2^-298, so that no c is subnormal.) Parts are added and rounded where that is
+decided (rm_join_partials). For what is not, for instance a tie, each rank makes windows of its exact sums, integers that are added; where there are none, one
+rank gets the operands of all.
 """
 
 import dataclasses
@@ -14,20 +14,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import _partials, _reductions
+from ... import _partials
+from ...nn._normalization import _rms_eps
 from .._aten.common import Array, Uncovered
 from .._tensors import FORMATS
 from .records import Convolved, Normed, Operand, Placed, Product, Received, Record, Scattered, Terms, Use, arranged, settle
 
-UNIT = 2.0**-53
-# Bounds are computed in binary64 themselves, from at most 2^20 terms with errors of 2^-53 each.
-_SLACK = 1 + 2.0**-30
-# Below, a binary32 number may be subnormal, which a processor that flushes such numbers would not give.
-_SMALL = 2.0**-125
-
-# What a rank can say of a sum without the operands: nothing, numbers that are rounded once, numbers with a bound for each, a matrix with bounds for rows and
-# columns. Or it has no terms.
-OPERANDS, ROUNDED, BOUNDED, FACTORED, EMPTY = range(5)
+# What a rank can say of a sum without the operands: nothing, numbers that are rounded once, those of norms' weights with bounds, or a matrix with bounds and windows.
+# Or it has no terms.
+OPERANDS, ROUNDED, NORMED, FACTORED, EMPTY = range(5)
 
 
 def operands_of(record: Any) -> list[Operand]:
@@ -48,7 +43,7 @@ def nbytes(uses: Sequence[Use]) -> int:
 
 
 def _rounds_to_nearest() -> bool:
-    """Whether this thread's additions do, as the bounds assume."""
+    """Whether this thread's additions do, as the bounds of joined parts assume."""
     one = np.ones(2) + np.array([2.0**-54, -(2.0**-55)])
     return bool((one == 1).all())
 
@@ -58,75 +53,98 @@ def kind(uses: Sequence[Use], shape: Sequence[int], dtype: torch.dtype) -> int:
     records = [u.record for u in uses]
     if dtype not in FORMATS or dtype is torch.float64 or not _rounds_to_nearest():
         return OPERANDS
-    if any(o.itemsize > 4 for r in records for o in operands_of(r) if o.floats):
+    floats = [o for r in records for o in operands_of(r) if o.floats]
+    if any(o.itemsize > 4 for o in floats):
         return OPERANDS
     if not uses:
         return EMPTY
-    if _products(uses, shape) is not None:
-        return FACTORED
+    if len({o.format for o in floats}) == 1:
+        if _matrices(uses, shape) is not None:
+            return FACTORED
+        if all(isinstance(r, Normed) and r.norm in ("layer_norm", "rms_norm", "group_norm") for r in records):
+            alike = len({(r.norm, r.options, r.shape) for r in records if isinstance(r, Normed)}) == 1
+            return NORMED if alike and 0 not in shape and all(u.layout is None for u in uses) else OPERANDS
     inner = [r.record if isinstance(r, Placed) else r for r in records]
-    if all(isinstance(r, (Product, Terms, Scattered, Convolved)) for r in inner):
-        return ROUNDED
-    if all(isinstance(r, Normed) and r.norm in ("layer_norm", "rms_norm") and r.options[0] is not None for r in records):
-        if len({(r.norm, r.options, r.shape) for r in records if isinstance(r, Normed)}) == 1:
-            return BOUNDED
-    return OPERANDS
+    return ROUNDED if all(isinstance(r, (Product, Terms, Scattered, Convolved)) for r in inner) else OPERANDS
 
 
 def common(kinds: Sequence[int]) -> int:
     """What can be said of the sum over ranks that say this."""
     found = set(kinds) - {EMPTY} or {ROUNDED}
-    if OPERANDS in found or len(found) == 1:
-        return min(found)
-    return BOUNDED if BOUNDED in found else ROUNDED
+    if len(found) == 1:
+        return found.pop()
+    return ROUNDED if found == {ROUNDED, FACTORED} else OPERANDS
 
 
-def _products(uses: Sequence[Use], shape: Sequence[int]) -> list[Product] | None:
-    """Matrix products of one format and this shape, in the order of the leaf's elements; None where a use is something else."""
-    found = []
+def matrix(kind: int, shape: Sequence[int]) -> tuple[int, int]:
+    """Rows and columns of the bounds of a sum: none where there are no other bounds than those of rounded numbers."""
+    size = int(np.prod(shape, dtype=np.int64))
+    if kind == NORMED:
+        return 1, size
+    return (shape[0], size // max(shape[0], 1)) if kind == FACTORED else (0, 0)
+
+
+def _matrices(uses: Sequence[Use], shape: Sequence[int]) -> list[Record] | None:
+    """Records of matrices of this shape, in the order of the leaf's elements; None where a use is something else, or all are sums of terms."""
+    found: list[Record] = []
+    if 0 in shape:
+        return None
     for use in uses:
         try:
             r = arranged(use)
         except Uncovered:
             return None
-        if not isinstance(r, Product) or r.shape != tuple(shape) or len({o.format for o in operands_of(r)}) > 1:
+        convolved = isinstance(r, Convolved) and not r.transposed and dict(r.options).get("groups") == 1
+        if not convolved and not (len(shape) == 2 and isinstance(r, (Product, Scattered, Terms))):
+            return None
+        if int(np.prod(r.shape)) != int(np.prod(shape)) or (r.shape != tuple(shape) and not isinstance(r, Terms)):
             return None
         found.append(r)
-    return found
+    return None if all(isinstance(r, Terms) for r in found) else found
 
 
-def bounds_of(kind: int, shape: Sequence[int], n: int) -> int:
-    """How many bounds belong to n elements of a sum."""
-    return {BOUNDED: n, FACTORED: sum(shape)}.get(kind, 0)
+def _sum(r: Record, shape: Sequence[int]) -> _partials.Sum:
+    """The sum of which a rank makes a part, and windows."""
+    if isinstance(r, Product):
+        return _partials.product(*r.operands())
+    if isinstance(r, Convolved):
+        return _partials.convolved(r.x.array(), tuple(shape), r.g.array(), **dict(r.options))
+    if isinstance(r, Scattered):
+        index, values = r.rows()
+        return _partials.scattered(values, index, shape[0])
+    assert isinstance(r, Terms)
+    rows = r.rows().reshape(-1, shape[1])
+    return _partials.scattered(rows, np.tile(np.arange(shape[0]), len(rows) // max(shape[0], 1)), shape[0])
 
 
 def part(uses: Sequence[Use], shape: Sequence[int], kind: int) -> tuple[Array, Array]:
-    """The elements of a sum, and the bounds of their errors, of the kind that is common to all ranks: none where these are u times the elements, one for each, or
-    those of the rows and of the columns."""
-    size = int(np.prod(shape, dtype=np.int64))
+    """The elements of a sum, and the bounds of the rows and of the columns of `matrix`, of the kind that is common to all ranks."""
+    size, lines = int(np.prod(shape, dtype=np.int64)), sum(matrix(kind, shape))
     if not uses:
-        return np.zeros(size), np.zeros(bounds_of(kind, shape, size))
+        return np.zeros(size), np.zeros(lines)
     if kind == FACTORED:
-        return _product(_products(uses, shape) or [], shape)
-    with np.errstate(all="ignore"):
-        if isinstance(uses[0].record, Normed):
-            return _norm_weight([u.record for u in uses if isinstance(u.record, Normed)])
+        made = [_sum(r, shape).part(len(uses) - 1) for r in _matrices(uses, shape) or ()]
+    elif kind == NORMED:
+        made = [_norm_weight([u.record for u in uses if isinstance(u.record, Normed)]).part(0)]
+    else:
+        wide = [Use(_widened(u.record), u.layout) for u in uses]
         if all(isinstance(u.record, Terms) for u in uses):
             wide = list(uses)
-        else:
-            wide = [Use(_widened(u.record), u.layout) for u in uses]
         value: Array = settle(wide, shape, torch.float64).numpy().reshape(-1)
-        return value, UNIT * np.abs(value) if kind == BOUNDED else np.empty(0)
+        return value, np.empty(0)
+    sums, rows, cols = made[0]
+    with np.errstate(all="ignore"):
+        for other in made[1:]:  # joined as those of several ranks
+            sums, rows, cols = sums + other.sums, rows + other.rows, cols + other.cols
+    return sums.reshape(-1), np.concatenate([rows, cols.reshape(-1)])
 
 
-def _product(records: Sequence[Product], shape: Sequence[int]) -> tuple[Array, Array]:
-    """Sums of several products are joined as those of several ranks: bounds are added up, and allow for these additions."""
-    value, bounds = np.zeros(tuple(shape)), np.zeros(sum(shape))
-    for i, r in enumerate(records):
-        p = _partials.product(*r.operands(), len(records) - 1)
-        value = p.sums if i == 0 else value + p.sums
-        bounds += np.concatenate([p.rows, p.cols])
-    return value.reshape(-1), bounds
+def windows(uses: Sequence[Use], shape: Sequence[int], elements: Array) -> Array:
+    """The exact sums of some elements of a sum of kind FACTORED, as integers that are added over ranks."""
+    found = np.zeros((len(elements), _partials.WINDOW), np.int64)
+    for r in _matrices(uses, shape) or ():
+        found += _sum(r, shape).windows(elements)
+    return found
 
 
 def _widened(record: Any) -> Any:
@@ -141,110 +159,48 @@ def _widened(record: Any) -> Any:
     return dataclasses.replace(record, **changed)
 
 
-def _norm_weight(records: Sequence[Normed]) -> tuple[Array, Array]:
-    """Sums over rows of g (x - m) r with m the mean of the row's n elements (0 for RMS norms), r = 1/sqrt(v), v = mean((x - m)^2) + eps, and bounds.
-
-    With u = 2^-53, and hats for what is computed. The row's sum is rounded once, and divided: |m^ - m| <= 2.01 u |m^|. So d^ = x - m^ has an error of at most
-    e = u (|d^| + 2.02 |m^|). The sum of the n squares d^2 has one of at most E = sum(2 |d^| e + e^2) + (n + 1) u sum(d^2), and v^ one of
-    E/n + 3 u v^ = p v^. While p <= 1/8, r^ has a relative error of at most 3 u + p, since (1 - p)^(-1/2) <= 1 + p there. A term g d^ r^, of two products, has then one
-    of at most |g r^| (|d^| (p + 6 u) + (1 + p) e), and adding T terms one of T u times the sum of their absolute values. Nothing underflows: elements are multiples
-    of 2^-149. Bounds are computed with relative errors far below 1/64, by which they are enlarged.
-    """
+def _norm_weight(records: Sequence[Normed]) -> _partials.Sum:
+    """Norms of a longer batch, as four axes: those of sets, blocks and elements."""
     first = records[0]
-    shape, eps = first.shape, float(first.options[0])
-    pairs = [(r.g.array().reshape(-1, *shape), r.x.array().reshape(-1, *shape)) for r in records]
-    g, x = (
-        np.concatenate([p[i] for p in pairs]).astype(np.float64).reshape(-1, int(np.prod(shape, dtype=np.int64)))
-        for i in (0, 1)
-    )
-    t, n = x.shape
-    m = np.asarray(_reductions.sum(x, axis=1))[:, None] / n if first.norm == "layer_norm" else np.zeros((t, 1))
-    d = x - m
-    size = np.abs(d)
-    e = UNIT * (size + 2.02 * np.abs(m)) if first.norm == "layer_norm" else np.zeros_like(d)
-    squares = (d * d).sum(1, keepdims=True)
-    v = squares / n + eps
-    p = (((2 * size + e) * e).sum(1, keepdims=True) + (n + 1) * UNIT * squares) / n / v + 3 * UNIT
-    r = np.where(p <= 0.125, 1 / np.sqrt(v), np.nan)
-    slopes = g * r
-    terms = slopes * d
-    bound = (np.abs(slopes) * (size * (p + 6 * UNIT) + (1 + p) * e)).sum(0) + t * UNIT * np.abs(terms).sum(0)
-    return terms.sum(0), bound * (1 + 2.0**-6)
+    pairs = [(r.g.array(), r.x.array()) for r in records]
+    if first.norm == "group_norm":
+        (c,), (groups, eps) = first.shape, first.options
+        sets = lambda a: a.reshape(a.shape[0], groups, c // groups, -1)  # noqa: E731
+        blocks = c // groups
+    else:
+        (eps,) = first.options
+        sets = lambda a: a.reshape(-1, 1, 1, int(np.prod(first.shape, dtype=np.int64)))  # noqa: E731
+        blocks = 0
+    g, x = (np.concatenate([sets(p[i]) for p in pairs]) if len(pairs) > 1 else sets(pairs[0][i]) for i in (0, 1))
+    return _partials.normed(g, x, blocks, first.norm != "rms_norm", _rms_eps(eps, x))
 
 
-def of_elements(rows: Array, cols: Array, first: int, count: int) -> Array:
-    """The bounds of elements of a matrix, by the bounds of its rows and columns."""
-    n = len(cols)
-    if n == 0:
-        return np.empty(0)
-    begin, end = first // n, -(-(first + count) // n)
-    with np.errstate(all="ignore"):
-        made: Array = np.multiply.outer(np.sqrt(rows[begin:end]), np.sqrt(cols)).reshape(-1)
-    return made[first - begin * n :][:count]
+def joined(parts: Array, bounds: tuple[int, Array, Array] | None, dtype: torch.dtype) -> tuple[Array, Array]:
+    """The rounded sums of the rows of `parts`, and the places in it of those that are not decided. `bounds` has the sums of the parts' bounds of rows and of columns,
+    and where the elements lie in them from on."""
+    first, *lines = (0,) if bounds is None else bounds
+    return _partials.joined(parts, FORMATS[dtype], first, (lines[0], lines[1]) if lines else None)
 
 
-def error_of(ranks: int, size: Array, bounds: Array | None) -> Array:
-    """How far a sum of parts, whose magnitudes add up to `size`, is from what they stand for at most. Of the last step, sum -+ this, too, whose result is at most
-    2 size."""
-    if bounds is None:
-        return np.asarray(((2 * ranks + 4) * UNIT * _SLACK) * size)
-    return np.asarray(((ranks + 4) * UNIT * size + bounds) * _SLACK)
+# --- what is not decided, and has no windows
 
 
-def joined(parts: Array, bounds: Array | None, dtype: torch.dtype) -> tuple[Array, Array]:
-    """The rounded sums of the rows of `parts`, and which of them are not decided. `bounds` has the sums of the parts' bounds."""
-    ranks, n = parts.shape
-    with np.errstate(all="ignore"):
-        total, size = parts.sum(0) + 0.0, np.abs(parts).sum(0)
-        bound = error_of(ranks, size, bounds)
-        lower, upper = (_rounded(v, dtype) for v in (total - bound, total + bound))
-        bits = np.dtype(f"u{lower.itemsize}")
-        open_ = (lower.view(bits) != upper.view(bits)) | ~np.isfinite(size + bound)
-        open_ |= (size != 0) & (np.abs(total) < _SMALL)
-        if bounds is not None:
-            open_ |= (bounds != 0) & (np.abs(total) < _SMALL)
-    return lower, open_
-
-
-def _rounded(a: Array, dtype: torch.dtype) -> Array:
-    if dtype is torch.float32:
-        return a.astype(np.float32)
-    return np.asarray(_reductions.sum(a[None], axis=0, dtype=FORMATS[dtype]))
-
-
-# --- what is not decided
-
-
-def divisible(uses: Sequence[Use]) -> int:
-    """Whether `some_of` has less than all operands: 1 of products, 2 of terms, 0 of others; 3 where there is nothing."""
+def divisible(uses: Sequence[Use]) -> bool:
+    """Whether `some_of` has less than all operands."""
     try:
-        records = [arranged(u) for u in uses]
+        return all(isinstance(arranged(u), Terms) for u in uses)
     except Uncovered:
-        return 0
-    return all(isinstance(r, Product) for r in records) + 2 * all(isinstance(r, Terms) for r in records)
+        return False
 
 
 def some_of(uses: Sequence[Use], elements: Array) -> list[Use]:
-    """Records of some elements of a sum: rows and columns of a product in which they lie, or terms."""
-    found = []
-    for use in uses:
-        r = arranged(use)
-        if isinstance(r, Product):
-            a, b = r.operands()
-            rows, cols = (np.unique(v) for v in np.divmod(elements, r.shape[1]))
-            found.append(Use(Product(Received(a[rows]), Received(b[:, cols]), (len(rows), len(cols)), name=r.name)))
-        elif isinstance(r, Terms):
-            found.append(Use(Terms(Received(r.rows()[:, elements]), (0,), (len(elements),), name=r.name)))
-    return found
+    """Records of some elements of a sum of terms."""
+    records = [r for r in map(arranged, uses) if isinstance(r, Terms)]
+    return [Use(Terms(Received(r.rows()[:, elements]), (0,), (len(elements),), name=r.name)) for r in records]
 
 
 def settled_at(uses: Sequence[Use], elements: Array, shape: Sequence[int], dtype: torch.dtype, few: bool) -> torch.Tensor:
     """Elements of a sum, of all operands or, if `few`, of those that `some_of` has."""
-    if not few:
-        return settle(uses, shape, dtype).reshape(-1)[torch.from_numpy(elements)]
-    if isinstance(uses[0].record, Terms):
+    if few:
         return settle(uses, (len(elements),), dtype)
-    rows, cols = np.divmod(elements, shape[1])
-    (own_rows, at), (own_cols, to) = (np.unique(v, return_inverse=True) for v in (rows, cols))
-    made = settle(uses, (len(own_rows), len(own_cols)), dtype)
-    return made[torch.from_numpy(at), torch.from_numpy(to)]
+    return settle(uses, shape, dtype).reshape(-1)[torch.from_numpy(elements)]

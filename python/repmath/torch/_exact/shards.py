@@ -104,6 +104,8 @@ def _check(members: Any) -> None:
         raise ValueError(
             "model must have no MixedPrecisionPolicy with param_dtype or reduce_dtype, which round parameters or gradients"
         )
+    if any(m.is_dtensor for m in members.fsdp_params):
+        raise ValueError("model must have no parameters that tensor parallel layers have divided before fully_shard")
     if isinstance(members.mesh_info, DDPMeshInfo):
         raise ValueError(
             "model must be sharded over all of its ranks; gradients of copies (a mesh of two axes) are not covered"
