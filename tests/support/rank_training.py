@@ -5,6 +5,7 @@ import json
 import os
 from unittest import mock
 
+import numpy as np
 import torch
 from batch_models import GLOBAL_MODELS, ITEMS, MODELS
 from torch.nn.parallel import DistributedDataParallel
@@ -12,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 import repmath
 import repmath.torch
 import repmath.torch.distributed as rd
+from repmath import _partials
 from repmath.torch._exact import exchange, partials
 
 SHARES = {1: (12,), 2: (5, 7), 3: (3, 7, 2)}
@@ -61,14 +63,21 @@ def train(name, rank=0, size=1, way=None, hook=True, exact=True):
 
 
 def train_by_parts(name, rank, size, decided):
-    """The digest where all sums that can be are made of parts, and how many times operands were asked for; if not `decided`, for most of the elements."""
+    """The digest where all sums that can be are made of parts, and how many times windows or operands were asked for; if not `decided`, for all elements."""
+
+    def nothing(parts, bounds, dtype, joined=partials.joined):
+        made, _ = joined(parts, bounds, dtype)
+        made[:] = np.nan
+        return made, np.arange(made.size)
+
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(partials, "nbytes", lambda uses: 1 << 40))
         stack.enter_context(mock.patch.object(exchange, "_TOGETHER", 500))
         asked = stack.enter_context(mock.patch.object(partials, "settled_at", side_effect=partials.settled_at))
+        added = stack.enter_context(mock.patch.object(_partials, "decide", side_effect=_partials.decide))
         if not decided:
-            stack.enter_context(mock.patch.object(partials, "UNIT", 2.0**-26))
-        return train(name, rank, size, "small views"), asked.call_count
+            stack.enter_context(mock.patch.object(partials, "joined", nothing))
+        return train(name, rank, size, "small views"), asked.call_count + added.call_count
 
 
 def main(rank, size, directory):

@@ -178,8 +178,9 @@ def _norm_weight(records: Sequence[Normed]) -> _partials.Sum:
 def joined(parts: Array, bounds: tuple[int, Array, Array] | None, dtype: torch.dtype) -> tuple[Array, Array]:
     """The rounded sums of the rows of `parts`, and the places in it of those that are not decided. `bounds` has the sums of the parts' bounds of rows and of columns,
     and where the elements lie in them from on."""
-    first, *lines = (0,) if bounds is None else bounds
-    return _partials.joined(parts, FORMATS[dtype], first, (lines[0], lines[1]) if lines else None)
+    if bounds is None:
+        return _partials.joined(parts, FORMATS[dtype])
+    return _partials.joined(parts, FORMATS[dtype], bounds[0], bounds[1:])
 
 
 # --- what is not decided, and has no windows
