@@ -151,6 +151,8 @@ def joined(
     if parts.dtype != FORMATS["f64"] or parts.ndim != 2 or (parts.size and parts.strides[1] != 8):
         raise ValueError(f"parts must be a matrix of float64 with contiguous rows, not {parts.dtype} of {parts.shape}")
     out = np.empty(parts.shape[1], dtype)
+    if out.size == 0:  # of a rank whose share is empty; there may be no bounds of it
+        return out, np.empty(0, np.int64)
     rows, cols = (None, None) if bounds is None else (np.ascontiguousarray(a, np.float64) for a in bounds)
     if rows is not None and cols is not None and len(rows) * len(cols) < first + out.size:
         raise ValueError(f"bounds of {len(rows)} rows and {len(cols)} columns for {out.size} elements from {first} on")
