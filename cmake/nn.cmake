@@ -31,7 +31,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/softmax/args.c
   src/nn/loss/dd_loss.c
   src/nn/loss/parts.c)
-rm_isa_sources(src/nn/rows/kernels.c src/nn/loss/kernels.c src/nn/pool/kernels.c src/nn/sample/kernels.c)
+rm_isa_sources(src/nn/rows/kernels.c src/nn/rows/wide.c src/nn/loss/kernels.c src/nn/pool/kernels.c src/nn/sample/kernels.c)
 # The accurate phase is most of the code of these files, and -O3 would unroll and duplicate it; the last file serves the few totals that those leave undecided.
 set_source_files_properties(src/nn/norm/normalize.c src/nn/norm/weight.c src/nn/softmax/api.c src/nn/pool/api.c
   PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")

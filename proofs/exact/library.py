@@ -25,6 +25,7 @@ VECTORS = [
     "src/reduce/kernels.c",
     "src/blas/gemm/kernels.c",
     "src/nn/rows/kernels.c",
+    "src/nn/rows/wide.c",
     "src/nn/loss/kernels.c",
     "src/nn/pool/kernels.c",
 ]

@@ -15,7 +15,8 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 # ones, at the bounds too, and proofs/depth counts the roundings of chains of pairs and of what settles the elements that both leave. Nor are the
 # quick loops of formulas, which need vectors of binary32 and FMA: tests/nn/test_formulas_quick.py compares what they decide with the loops that are watched,
 # beside boundaries, and tests/nn/test_formulas.py with exact numbers. What recurrences and series decide is compared with exact numbers beside boundaries in
-# tests/elementwise/test_recurrences.py. The numbers that partials.c rounds are given by its callers:
+# tests/elementwise/test_recurrences.py. What rows of binary64 decide is compared with exact numbers beside boundaries in tests/nn/test_norm_boundaries.py, and
+# in tests/controls/bound_data.py. The numbers that partials.c rounds are given by its callers:
 # tests/reductions/test_partials.py compares what comes of parts with exact sums, and their errors with the bounds.
 ELSEWHERE = (
     "src/cuda/",
@@ -26,6 +27,7 @@ ELSEWHERE = (
     "src/blas/gemm/undecided_16.h",
     "src/blas/partials.c",
     "src/nn/formula/quick.h",
+    "src/nn/rows/wide.h",
     "src/special/",
 )
 PRIMITIVE = re.compile(

@@ -263,8 +263,8 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     flat__;                                                      \
   })
 /* The rounded mean, or reciprocal root, of a set. */
-#define WATCH_rm_norm_store_statistic(r, kind, value, err, near, ball, to, state) \
-  (exact_at = (to), rm_norm_store_statistic(r, kind, value, err, near, ball, to, state), exact_at = 0)
+#define WATCH_rm_norm_store_statistic(r, kind, value, near, ball, to, state) \
+  (exact_at = (to), rm_norm_store_statistic(r, kind, value, near, ball, to, state), exact_at = 0)
 /* A row of averages (src/nn/pool/api.c): records of its vectors, in order, say where it begins. Then its result r. */
 #define WATCH_average_vectors(f, a, out, state)                     \
   ({                                                                \

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../rows/decide.h"
+#include "../rows/wide_kernels.h"
 #include "args.h"
 
 /* Approximate statistics of a set: the mean c within c_err, a = 1/sqrt(variance + eps) within rel of it, v = variance +
@@ -11,6 +12,11 @@ typedef struct {
   double c, c_err, a, rel, v;
   double spread; /* at least the root of the sum of (x - c)^2 */
 } rm_norm_statistics;
+
+/* The same of a set of binary64 (norm/wide.h). */
+typedef struct {
+  rm_dd_ball c, a, v;
+} rm_norm_wide;
 
 /* A set in the accurate phase: x holds its elements, h the gradients times the weights, exact below binary64, the rest what
  * formulas have found. */
@@ -40,6 +46,17 @@ RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p,
 RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, int64_t set1, double *x,
                                        const rm_row_state *state, rm_norm_statistics *s);
 
+#if !RM_DEVICE
+/* The same for binary64. */
+int rm_norm_wide_statistics(const rm_norm_problem *f, int64_t set0, int64_t set1, const double *x, rm_norm_wide *t);
+/* The sum of h (x - mean) over n elements of a set, of which the kernel has made sums. */
+void rm_norm_wide_second(const rm_norm_problem *f, int64_t n, const double *x, const rm_norm_wide *t,
+                         const rm_wide_sums *sums, rm_dd_ball *second);
+RM_FN rm_wide_pair rm_wide_pair_of(const rm_dd_ball *v) { return (rm_wide_pair){v->hi, v->lo}; }
+/* A bound of its relative error, which is small. */
+RM_FN double rm_wide_relative(const rm_dd_ball *v) { return 1.01 * v->err / __builtin_fabs(v->hi); }
+#endif
+
 /* The kind of a set: ordinary; all deviations are 0, but variance + eps is not; or it has no definite mean or root. */
 enum { RM_SET_ORDINARY, RM_SET_CONSTANT, RM_SET_INVALID };
 RM_HOST_EXTERN int rm_norm_classify(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t n, const double *x);
@@ -57,6 +74,9 @@ typedef struct {
   rm_norm_problem f;
   rm_norm_statistics *statistics; /* of each set; rel < 0: not known */
   signed char *kind; /* RM_SET_ of each set */
+#if !RM_DEVICE
+  rm_norm_wide *wide; /* of each set of binary64; known where its statistics have no rel < 0 */
+#endif
 } rm_norm_weights;
 
 /* The gradient with respect to each w that f->w views, stored where f->y says. Returns RM_ERR_MEMORY, or the status of the

@@ -320,39 +320,42 @@ RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, i
 }
 
 #if !RM_DEVICE
-/* Stores a rounded statistic, which is `value` within `err`, or, where these do not decide, by the accurate phase. Ties: n
- * times the mean is an integer in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits
- * than those of a result above. */
-static void rm_norm_store_statistic(const rm_norm_row *r, int kind, double value, double err, rm_dd_ball_value_fn *dd_ball,
+#include "wide.h"
+
+/* Stores a rounded statistic, which is `value`, or, where that does not decide, by the accurate phase. Ties: n times the mean
+ * is an integer in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a
+ * result above. */
+static void rm_norm_store_statistic(const rm_norm_row *r, int kind, const rm_dd_ball *value, rm_dd_ball_value_fn *dd_ball,
                                     rm_ball_value_fn *ball, char *to, rm_row_state *state) {
   const int format = r->norm->format;
   uint64_t bits;
-  rm_dd_ball v;
-  rm_dd_ball_finish(&v, value, 0.0, 1, err);
   if (kind == RM_SET_INVALID) bits = rm_nan_bits(format);
-  else if (!rm_dd_ball_round(&v, format, RM_NEAREST, &state->flags, &bits))
+  else if (!rm_dd_ball_round(value, format, RM_NEAREST, &state->flags, &bits))
     bits = rm_decide(dd_ball, ball, (void *)(uintptr_t)r, 0, format, state);
   rm_write_bits(to, bits, format);
 }
 
-/* Stores the mean and 1/sqrt(variance + eps) of a set where the caller asks for them; t, or NULL, is what the fast phase
- * knows of them. Such a set has finite numbers alone, and its variance + eps is positive. */
+/* Stores the mean and 1/sqrt(variance + eps) of a set where the caller asks for them; t or wide, or NULL, is what
+ * the fast phase knows of them. Such a set has finite numbers alone, and its variance + eps is positive. */
 static void rm_norm_store_statistics(const rm_norm_problem *f, rm_norm_row *r, const rm_norm_statistics *t,
-                                     rm_row_state *state) {
+                                     const rm_norm_wide *wide, rm_row_state *state) {
   const int64_t at = (r->set0 * f->sets[1] + r->set1) * rm_size_of(f->format);
-  const int kind = t ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
+  const int kind = t || wide ? RM_SET_ORDINARY : rm_norm_classify(f, r->set0, r->set1, r->n, r->x);
   const double unknown = rm_dd_ball_infinity();
   const rm_row_balls *const b = f->balls;
   const int64_t set = r->set0 * f->sets[1] + r->set1;
   if (b && b->mean) b->mean[set] = t ? t->c : 0.0, b->mean_radius[set] = t ? t->c_err : unknown;
   if (b && b->root) b->root[set] = t ? t->a : 0.0, b->root_radius[set] = t ? t->a * t->rel : unknown;
   if (b && t) return;
+  rm_dd_ball mean, root;
+  rm_dd_ball_finish(&mean, t ? t->c : 0.0, 0.0, 1, t ? t->c_err : unknown);
+  rm_dd_ball_finish(&root, t ? t->a : 0.0, 0.0, 1, t ? t->a * t->rel : unknown);
   if (f->found_mean)
-    rm_norm_store_statistic(r, kind, t ? t->c : 0.0, t ? t->c_err : unknown, rm_norm_mean_of_set_dd_ball,
-                            rm_norm_mean_of_set_ball, f->found_mean + at, state);
+    rm_norm_store_statistic(r, kind, wide ? &wide->c : &mean, rm_norm_mean_of_set_dd_ball, rm_norm_mean_of_set_ball,
+                            f->found_mean + at, state);
   if (f->found_root)
-    rm_norm_store_statistic(r, kind, t ? t->a : 0.0, t ? t->a * t->rel : unknown, rm_norm_root_of_set_dd_ball,
-                            rm_norm_root_of_set_ball, f->found_root + at, state);
+    rm_norm_store_statistic(r, kind, wide ? &wide->a : &root, rm_norm_root_of_set_dd_ball, rm_norm_root_of_set_ball,
+                            f->found_root + at, state);
 }
 #endif
 
@@ -362,7 +365,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
-  const int same = !RM_DEVICE && rm_norm_is_one_number(&f->w) && rm_norm_is_one_number(&f->b);
+  const int same = !RM_DEVICE && f->format != RM_F64 && rm_norm_is_one_number(&f->w) && rm_norm_is_one_number(&f->b);
   if (!same) rm_norm_factors(f, set0, set1, state, w, b);
   rm_norm_statistics t;
   const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
@@ -373,7 +376,15 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     s.b0 = f->b.base ? rm_norm_given(f, &f->b, set0, set1) : 0.0;
   }
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
-  int64_t undecided = rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, state);
+  int64_t undecided = n;
+#if !RM_DEVICE
+  rm_norm_wide wide;
+  rm_wide_row row = {.x = x, .w = w, .b = b};
+  const int in_wide = f->format == RM_F64 && rm_norm_wide_statistics(f, set0, set1, x, &wide);
+  if (in_wide) undecided = rm_norm_wide_forward(f, set0, set1, &wide, &row, state);
+  else
+#endif
+    undecided = rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided || f->found_mean || f->found_root) {
     if (rm_row_defer(state)) return;
@@ -383,7 +394,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     if (same && undecided) rm_norm_factors(f, set0, set1, state, w, b);
     r.x = x, r.w = w, r.b = b;
 #if !RM_DEVICE
-    if (f->found_mean || f->found_root) rm_norm_store_statistics(f, &r, known ? &t : NULL, state);
+    if (f->found_mean || f->found_root) rm_norm_store_statistics(f, &r, known ? &t : NULL, in_wide ? &wide : NULL, state);
 #endif
     const int kind = undecided ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
 #if !RM_DEVICE
@@ -481,7 +492,14 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     known = rm_is_finite(s.err) && rm_is_finite(s.slope);
   }
   if (!known && rm_row_defer(state)) return;
-  int64_t undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
+  int64_t undecided = n;
+#if !RM_DEVICE
+  rm_norm_wide wide;
+  rm_wide_row row = {.x = x, .w = w, .g = g};
+  if (f->format != RM_F64 || !rm_norm_wide_statistics(f, set0, set1, x, &wide) ||
+      !rm_norm_wide_backward(f, set0, set1, &wide, &row, state, &undecided))
+#endif
+    undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;

@@ -6,6 +6,7 @@
 #include "../../runtime/threads.h"
 #include "normalize.h"
 #include "../rows/totals.h"
+#include "../rows/wide_kernels.h"
 
 #define RM_NUM dd_ball
 #include "statistics.inc"
@@ -40,6 +41,24 @@ static void join(share *own, int64_t n) {
   for (int64_t i = 0; i < n; i++) rm_norm_weight_join(&own->hi[i], &own->lo[i], &own->sum[i]);
 }
 
+/* The same of binary64. A term t = g d a is off by (9.5u^2 + rel) |t|, and by (7.3u + rel) |g dl| a (rows/wide.h). A sum of J
+ * terms in two parts has all that its main sum loses in its low one, of which every term passes at most 2 J + 2 additions: it
+ * is off by (2 J + 3) u ((J + 3.1) u |t| + 1.1 |g dl| a) for each. */
+static void wide_terms(const sums *s, const rm_norm_wide *t, const double *x, const double *g, const share *own,
+                       const rm_row_state *state) {
+  const rm_norm_problem *f = &s->w.f;
+  const double j = (double)(f->sets[0] * f->sets[1]), u = 0x1p-53, a = t->a.hi, rel = rm_wide_relative(&t->a);
+  const rm_wide_row row = {.n = f->inner,
+                           .x = x,
+                           .g = g,
+                           .c = rm_wide_pair_of(&t->c),
+                           .a = rm_wide_pair_of(&t->a),
+                           .rel = (2.3 * (j + 3.0) * (j + 3.0) + 10.0) * u * u + rel,
+                           .slope = a * ((2.3 * j + 12.0) * u + rel),
+                           .err = 1.01 * t->c.err * a};
+  state->k->wide->columns(&row, own->hi, own->lo, own->bound);
+}
+
 /* Adds the terms of a set to the share of the thread. */
 static void terms_of_set(const void *operation, int64_t set, rm_row_state *state) {
   const sums *s = operation;
@@ -53,6 +72,10 @@ static void terms_of_set(const void *operation, int64_t set, rm_row_state *state
   if (t->rel < 0.0) own->known = 0;
   if (!own->known) return;
   rm_norm_load(f, &f->g, set / f->sets[1], set % f->sets[1], 0.0, state, g);
+  if (f->format == RM_F64) {
+    wide_terms(s, &s->w.wide[set], x, g, own, state);
+    return;
+  }
   state->k->columns(f->inner, g, x, t->c, t->a, rm_norm_weight_rel(t), rm_norm_weight_err(t), own->sum, own->bound);
   if (++own->terms == RM_WEIGHT_TERMS) join(own, f->inner);
 }
@@ -101,12 +124,14 @@ static rm_status by_columns(sums *s) {
 
 rm_status rm_norm_backward_weights(const rm_norm_problem *f) {
   const size_t sets = (size_t)(f->sets[0] * f->sets[1]);
-  sums s = {{f->format, *f, calloc(sets + 1, sizeof(rm_norm_statistics)), calloc(sets + 1, 1)},
-            NULL,
-            rm_threads_for(INT64_MAX),
-            NULL};
+  const size_t wide = f->format == RM_F64 ? sets + 1 : 1;
+  sums s = {
+      {f->format, *f, calloc(sets + 1, sizeof(rm_norm_statistics)), calloc(sets + 1, 1), calloc(wide, sizeof(rm_norm_wide))},
+      NULL,
+      rm_threads_for(INT64_MAX),
+      NULL};
   rm_status status = RM_ERR_MEMORY;
-  if (s.w.statistics && s.w.kind) {
+  if (s.w.statistics && s.w.kind && s.w.wide) {
     if (f->w.inner) {
       status = by_columns(&s);
     } else {
@@ -116,5 +141,6 @@ rm_status rm_norm_backward_weights(const rm_norm_problem *f) {
   }
   free(s.w.statistics);
   free(s.w.kind);
+  free(s.w.wide);
   return status;
 }

@@ -57,7 +57,10 @@ RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_
   double *x = rm_row_buffer(state, 0);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_statistics t = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0}; /* threads of a block each have their own */
-  const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+#if !RM_DEVICE
+  if (f->format == RM_F64) known = rm_norm_wide_statistics(f, set0, set1, x, &s->wide[set]);
+#endif
   if (!known) t.rel = -1.0;
   s->statistics[set] = t;
   s->kind[set] = RM_SET_ORDINARY;
@@ -205,15 +208,30 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
   rm_dd_ball_set(&total, 0.0, 0);
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
     const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + set1];
-    if (f->format == RM_F64 || t->rel < 0.0) {
+    if ((RM_DEVICE && f->format == RM_F64) || t->rel < 0.0) {
       rm_dd_ball_unknown(&total);
       break;
     }
+#if !RM_DEVICE
+    const rm_norm_wide *wide = &s->wide[s0 * f->sets[1] + set1];
+#endif
     for (int64_t o = range.outer_from; o < range.outer_from + parts; o++) {
       double sum[3], sq[2];
       part.x.base = f->x.base + o * f->x.outer, part.g.base = f->g.base + o * f->g.outer;
       rm_norm_load(&part, &part.x, s0, set1, t->c, state, x);
       rm_norm_load(&part, &part.g, s0, set1, 0.0, state, g);
+#if !RM_DEVICE
+      if (f->format == RM_F64) {
+        const rm_wide_row row = {.x = x, .w = ones, .g = g, .c = rm_wide_pair_of(&wide->c)};
+        rm_wide_sums sums;
+        state->k->wide->sums(length, &row, &sums);
+        if (sums.size == 0.0 && sums.size_hi == 0.0 && sums.size_lo == 0.0) continue; /* g is 0, and x finite */
+        rm_norm_wide_second(f, length, x, wide, &sums, &term);
+        rm_dd_ball_mul(&term, &term, &wide->a);
+        rm_dd_ball_add(&total, &total, &term);
+        continue;
+      }
+#endif
       RM_ROW(state, weighted)(length, g, ones, x, t->c, h, sum);
       RM_ROW(state, moments)(length, x, t->c, &sq[0], &sq[1]);
       const double v = t->a * sum[2], root = __builtin_sqrt(sum[1]), n = __builtin_sqrt((double)length);

@@ -11,6 +11,7 @@
 extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);
 extern const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table);
 extern const struct rm_sample_kernels RM_ISA_SYMBOL(rm_sample_table);
+extern const struct rm_wide_kernels RM_ISA_SYMBOL(rm_wide_table);
 const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     rm_row_load,
     rm_row_max,
@@ -28,4 +29,5 @@ const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     &RM_ISA_SYMBOL(rm_loss_table),
     &RM_ISA_SYMBOL(rm_pool_table),
     &RM_ISA_SYMBOL(rm_sample_table),
+    &RM_ISA_SYMBOL(rm_wide_table),
 };

@@ -57,6 +57,7 @@ typedef struct {
 struct rm_loss_kernels;
 struct rm_pool_kernels;
 struct rm_sample_kernels;
+struct rm_wide_kernels;
 struct rm_nn_kernels {
   /* to[i] = element i, exactly; then `pad` up to a multiple of RM_ROW_PAD, at least one of them. */
   void (*load)(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to);
@@ -86,5 +87,6 @@ struct rm_nn_kernels {
   const struct rm_loss_kernels *losses;  /* loss/kernels.h */
   const struct rm_pool_kernels *pooling; /* pool/kernels.h */
   const struct rm_sample_kernels *sampling; /* sample/kernels.h */
+  const struct rm_wide_kernels *wide;       /* rows/wide_kernels.h */
 };
 RM_ISA_TABLES(struct rm_nn_kernels, rm_nn_table, rm_nn_kernels)

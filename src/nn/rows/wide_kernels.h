@@ -1,0 +1,39 @@
+/* The functions of rows of binary64 that src/nn compiles once per ISA (rows/wide.h, which derives their bounds). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* hi + lo, |lo| <= 2^-53 |hi|. */
+typedef struct {
+  double hi, lo;
+} rm_wide_pair;
+
+/* n results next to each other from out on, of rows x, w, b, g (padded by finite numbers to whole vectors) and numbers of the
+ * row. rel, slope and err are parts of their bound (rows/wide.h). Indices of results that are not decided go to undecided. */
+typedef struct {
+  int64_t n;
+  const double *x, *w, *b, *g;
+  rm_wide_pair c, a, c1, b0;
+  double rel, slope, slope_hi, err, rel_a;
+  char *out;
+  int64_t *undecided;
+} rm_wide_row;
+
+/* Sums of h and h (x - c), h = g w. Each is hi + lo; size: those of the magnitudes of h, of h dh and of h dl, x - c = dh +
+ * dl; depth: no term passes more additions. */
+typedef struct {
+  rm_wide_pair first, second;
+  double size, size_hi, size_lo, depth;
+} rm_wide_sums;
+
+struct rm_wide_kernels {
+  /* ((x - c) a) w + b. Returns how many indices are in undecided. */
+  int64_t (*affine)(const rm_wide_row *row);
+  /* Sums over n elements; g may be padded by 0 alone. */
+  void (*sums)(int64_t n, const rm_wide_row *row, rm_wide_sums *sums);
+  /* a ((g w - c1) - (x - c) b0), as affine. */
+  int64_t (*centered)(const rm_wide_row *row);
+  /* Adds g (x - c) a to hi + lo, element by element, and to bound what the sum is off by. */
+  void (*columns)(const rm_wide_row *row, double *hi, double *lo, double *bound);
+};
