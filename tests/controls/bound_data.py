@@ -724,25 +724,17 @@ def norm_beside_midpoints(lib, rng):
 
 
 def norms_in_two_parts(lib, rng):
-    """Norms of binary64: the first element is next to a midpoint just below |x - mean|/sqrt(v), by an eps that is tiny beside v."""
-    found = []
-    n = 35
+    """Norms of binary64, the first element beside a midpoint just below |x - mean|/sqrt(v), by an eps that is tiny beside v."""
+    found, n = [], 35
     for _ in range(60):
         x = rng.standard_normal((1, 1, n)) * 2.0 ** rng.integers(-3, 4, n)
         values = [Fraction(v) for v in x.ravel().tolist()]
         mean = sum(values) / n
-        variance, d = sum((v - mean) ** 2 for v in values) / n, abs(values[0] - mean)
-        with mpmath.workprec(300):
-            y = float(
-                mpmath.sqrt(mpmath.mpf((d * d).numerator) / (d * d).denominator * variance.denominator / variance.numerator)
-            )
-        if d == 0 or y == 0:
-            continue
-        y = math.nextafter(y, 0.0)
-        m = Fraction(y) - Fraction(math.ulp(y)) / 2
-        for eps in around(d * d / (m * m) - variance, 1):
-            y, dx, dw = results(lib, "layer", "f64", x, np.ones(n), np.zeros(n), np.eye(1, n)[None], eps)
-            found += y.ravel().tolist() + dx.ravel().tolist() + dw.ravel().tolist()
+        variance, square = sum((v - mean) ** 2 for v in values) / n, (values[0] - mean) ** 2
+        y = math.nextafter(math.sqrt(square / variance), 0.0)
+        for eps in around(square / (Fraction(y) - Fraction(math.ulp(y)) / 2) ** 2 - variance, 1):
+            parts = results(lib, "layer", "f64", x, np.ones(n), np.zeros(n), np.eye(1, n)[None], eps)
+            found += np.concatenate([part.ravel() for part in parts]).tolist()
     return found
 
 
