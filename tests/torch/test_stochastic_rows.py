@@ -35,10 +35,10 @@ def precision():
         yield
 
 
-@pytest.fixture(params=["quick", "left", "balls", "enclosures"])
+@pytest.fixture(params=["quick", "left", "balls", "doubles", "enclosures"])
 def path(request, monkeypatch):
-    """With the library's balls, and with balls that decide nothing but zeros; without them; and by enclosures alone: a radius that says nothing leaves
-    every element undecided."""
+    """With the library's balls, and with balls that decide nothing but zeros; without them; in double-double, and by enclosures alone: a radius that says
+    nothing leaves every element undecided."""
     settle = _stochastic_quick._settle
     if request.param == "left":
         monkeypatch.setattr(
@@ -47,9 +47,11 @@ def path(request, monkeypatch):
             lambda at, shape, dtype, balls, *rest: settle(at, shape, dtype, (balls[0], abs(balls[0])), *rest),
         )
         monkeypatch.setattr(_stochastic_quick, "_FEW", 1 << 10)
-    if request.param in ("balls", "enclosures"):
+    if request.param in ("balls", "doubles", "enclosures"):
         monkeypatch.setattr(_stochastic_quick, "HANDLERS", {})
     if request.param == "enclosures":
+        monkeypatch.setattr(_stochastic_balls, "evaluate", lambda f, inputs, rows, columns: np.full((3, rows.size), np.nan))
+    if request.param in ("doubles", "enclosures"):
         monkeypatch.setattr(_stochastic_balls, "_above", lambda radius: np.full(np.shape(radius), np.inf))
         monkeypatch.setattr(_random_modes, "formula", lambda *call: None)
     return request.param
@@ -193,6 +195,7 @@ def test_what_binary64_leaves_undecided_is_enclosed():
 
 def test_a_radius_that_is_left_out_is_seen(monkeypatch):
     """The control of the test above."""
+    monkeypatch.setattr(_stochastic_quick, "HANDLERS", {})
     monkeypatch.setattr(_stochastic_balls, "_above", lambda radius: np.zeros(np.shape(radius)))
     with pytest.raises(AssertionError):
         test_what_binary64_leaves_undecided_is_enclosed()

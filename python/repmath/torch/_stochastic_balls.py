@@ -1,7 +1,8 @@
-"""Two arithmetics for one formula: binary64 with a radius for each element, and enclosures by rationals for what that leaves undecided.
+"""Two of the three arithmetics for one formula: binary64 with a radius for each element, and enclosures by rationals for what the others leave undecided.
 
 A formula of stochastic() is written once, over arrays that have + - * /, exp, log, sqrt and total. `Balls` evaluates it on whole arrays;
-an element whose ball rounds to one number, with its word, is decided. For the others `Enclosures` evaluates it again, on their rows, at a growing
+an element whose ball rounds to one number, with its word, is decided. For the others `_stochastic_doubles` evaluates it in double-double on their rows; for the few
+that are left, which are boundaries of rounding or lie beside one, `Enclosures` does, at a growing
 precision; values that are rational stay exact there.
 
 Radii. Each operation of Balls adds what its own rounding lost, which is known: the error of a sum is the second part of a two-sum, that of a
@@ -20,7 +21,8 @@ import numpy as np
 
 import repmath
 
-from .. import _random_modes
+from .. import _core, _random_modes
+from ._stochastic_doubles import evaluate
 
 _Array: TypeAlias = np.ndarray
 _SMALL, _TINY = 2.0**-900, 2.0**-1074
@@ -87,6 +89,10 @@ class Balls:
     def __rtruediv__(self, other: Any) -> "Balls":
         return self._lift(other) / self
 
+    def at(self, index: Any) -> "Balls":
+        """Elements by NumPy's index."""
+        return Balls(self.middle[index], self.radius[index])
+
     def sqrt(self) -> "Balls":
         a = self.middle
         s = np.asarray(repmath.sqrt(a))
@@ -109,6 +115,9 @@ class Balls:
         least = (a - self.radius) * (1 - 2.0**-50)
         spread = np.where(self.radius > 0, np.where(least > 0, self.radius / least, np.inf), 0.0)
         return Balls(v, _above(lost + spread))
+
+    def dot(self, other: "Balls") -> "Balls":
+        return (self * other).total()
 
     def total(self, axis: int = -1) -> "Balls":
         """The sum over an axis, which stays with length 1. Sums of middles are exact and rounded once; so is what that lost."""
@@ -317,6 +326,9 @@ class Enclosures:
     def __rtruediv__(self, other: Any) -> "Enclosures":
         return self._made(self._pair(other) / self.values)
 
+    def at(self, index: Any) -> "Enclosures":
+        return self._made(self.values[index])
+
     def exp(self) -> "Enclosures":
         return self._each("exp")
 
@@ -325,6 +337,9 @@ class Enclosures:
 
     def sqrt(self) -> "Enclosures":
         return self._each("sqrt")
+
+    def dot(self, other: "Enclosures") -> "Enclosures":
+        return (self * other).total()
 
     def total(self, axis: int = -1) -> "Enclosures":
         return self._made(np.add.reduce(self.values, axis=axis, keepdims=True))
@@ -358,28 +373,61 @@ class Last:
         self.dtype, self.place = dtype, place  # mode, seed, stream, first element
         self.skip = skip  # elements whose results the caller knows
 
-    def settle(self, middle: Any, radius: Any, enclose: Callable[[list[int], int], list[Interval]]) -> Any:
-        """`enclose(places, bits)` gives intervals of the results at these places in C order."""
+    def settle(
+        self, middle: Any, radius: Any, enclose: Callable[[list[int], int], list[Interval]], nearer: Any = None
+    ) -> Any:
+        """`nearer(places)` gives high and low parts and radii of the results at these places in C order, `enclose(places, bits)` intervals."""
         made, undecided = _random_modes.balls(middle, radius, self.dtype, self.place)
         left = np.flatnonzero(undecided & ~np.broadcast_to(self.skip, made.shape))
-        if not left.size:
-            return made
-        _, seed, stream, _ = self.place
-        flat, rest = made.reshape(-1), left.tolist()
-        self._enclosed(flat, rest, _random_modes.words(rest[-1] + 1, seed, stream), enclose)
+        if left.size:
+            self._nearer(made.reshape(-1), left.tolist(), nearer, enclose)
         return made
+
+    def _words(self, places: list[int]) -> list[int]:
+        _, seed, stream, first = self.place
+        if len(places) > 256:
+            return _random_modes.words(first + places[-1] + 1, seed, stream)[first:][places].tolist()
+        word, found = np.empty(1, np.uint32), []
+        for place in places:
+            _core.rounding_words(seed, stream, first + place, word)
+            found.append(int(word[0]))
+        return found
+
+    def _nearer(self, flat: Any, places: list[int], nearer: Any, enclose: Callable[[list[int], int], list[Interval]]) -> None:
+        """Writes the results at these places."""
+        word = dict(zip(places, self._words(places), strict=True))
+        if nearer is not None:
+            rest = []
+            for place, *parts in zip(places, *(v.tolist() for v in nearer(places)), strict=True):
+                if all(map(isfinite, parts)):
+                    high, low, radius = map(Fraction, parts)
+                    value = self._one(high + low - radius, high + low + radius, word[place])
+                    if value is not None:
+                        flat[place] = value
+                        continue
+                rest.append(place)
+            places = rest
+        if places:
+            self._enclosed(flat, places, word, enclose)
+
+    def _one(self, low: Fraction, high: Fraction, word: int) -> float | None:
+        """The one result of these bounds, if there is one: results grow with the value, and those of numbers below 0 have a sign."""
+        kind, mode = self.dtype.name, self.place[0]
+        first = rounded(low, kind, mode, word)
+        if low == high:
+            return first
+        return first if low * high > 0 and first == rounded(high, kind, mode, word) else None
 
     def _enclosed(self, flat: Any, rest: list[int], word: Any, enclose: Callable[[list[int], int], list[Interval]]) -> None:
         """Writes the results at these places."""
-        mode = self.place[0]
         for precision in (128, 512, 2048, 8192, 32768):
             again = []
             for i, v in zip(rest, enclose(rest, precision), strict=True):
-                ends = [rounded(end, self.dtype.name, mode, int(word[i])) for end in (v.low, v.high)]
-                if v.low == v.high or (ends[0] == ends[1] and v.low * v.high > 0):
-                    flat[i] = ends[0]
-                else:
+                value = self._one(v.low, v.high, word[i])
+                if value is None:
                     again.append(i)
+                else:
+                    flat[i] = value
             rest = again
             if not rest:
                 return
@@ -389,60 +437,41 @@ class Last:
         """The results of a formula. The inputs are binary64 arrays of one number of axes, finite; along the first they have the length of the
         result, or 1. place brings the formula's array into the layout of the result."""
         held = [np.asarray(v, np.float64) for v in inputs]
-        with np.errstate(all="ignore"):
+        with _core.Environment(), np.errstate(all="ignore"):
             ball = formula(*(Balls(v) for v in held))
         shape = ball.middle.shape
-        origin = np.arange(ball.middle.size).reshape(shape)
+        origin = place(np.arange(ball.middle.size).reshape(shape)).reshape(-1)
 
-        def enclose(places: list[int], bits: int) -> list[Interval]:
-            from_ = place(origin).reshape(-1)
-            known: dict[int, Any] = {}
-            found = []
-            for i in places:
-                row, *index = (int(n) for n in np.unravel_index(int(from_[i]), shape))
-                if row not in known:
-                    part = (v if v.shape[0] == 1 else v[row : row + 1] for v in held)
-                    made = formula(*(Enclosures(v, bits) for v in part)).values
-                    known[row] = np.broadcast_to(made, (1, *shape[1:]))[0]
-                found.append(known[row][tuple(index)])
-            return found
+        def where(places: Any) -> Any:
+            return np.divmod(origin[places], max(1, ball.middle.size // max(1, shape[0])))
 
-        return self.settle(place(ball.middle), place(ball.radius), enclose)
+        return self.settle(place(ball.middle), place(ball.radius), *self._again(formula, held, where))
 
     def some(self, flat: Any, left: Any, where: tuple[Any, Any], formula: Callable[..., Any], *inputs: Any) -> None:
-        """Writes the results at the places `left`, in order, of a flat array: those of the formula at rows and columns `where`, by binary64 balls where
-        these decide. The inputs are as for `formula`, of some rows."""
+        """Writes the results at the places `left`, in order, of a flat array: those of the formula at rows and columns `where`. The inputs are as
+        for `formula`, of some rows."""
         held = [np.asarray(v, np.float64) for v in inputs]
-        with np.errstate(all="ignore"):
-            ball = formula(*(Balls(v) for v in held))
         rows, columns = where
-        shape = ball.middle.shape
-        middle, radius = (v.reshape(shape[0], -1)[rows, columns].tolist() for v in (ball.middle, ball.radius))
-        mode, seed, stream, _ = self.place
-        word = _random_modes.words(int(left[-1]) + 1, seed, stream)
-        rest, at = [], {}
-        for place, row, column, m, r in zip(left.tolist(), rows.tolist(), columns.tolist(), middle, radius, strict=True):
-            if isfinite(m) and isfinite(r):
-                low, high = Fraction(m) - Fraction(r), Fraction(m) + Fraction(r)
-                ends = [rounded(end, self.dtype.name, mode, int(word[place])) for end in (low, high)]
-                if low == high or (ends[0] == ends[1] and low * high > 0):
-                    flat[place] = ends[0]
-                    continue
-            rest.append(place)
-            at[place] = row, column
-        known: dict[int, Any] = {}
+
+        def of(places: Any) -> Any:
+            at = np.searchsorted(left, places)
+            return rows[at], columns[at]
+
+        enclose, nearer = self._again(formula, held, of)
+        self._nearer(flat, left.tolist(), nearer, enclose)
+
+    def _again(self, formula: Callable[..., Any], held: list[Any], where: Callable[[Any], Any]) -> Any:
+        """Enclosures and balls in double-double of the formula's array at places of the result, whose rows and columns `where` gives."""
 
         def enclose(places: list[int], bits: int) -> list[Interval]:
-            known.clear()
+            known: dict[int, Any] = {}
             found = []
-            for i in places:
-                row, column = at[i]
+            for row, column in zip(*(v.tolist() for v in where(np.asarray(places))), strict=True):
                 if row not in known:
                     part = (v if v.shape[0] == 1 else v[row : row + 1] for v in held)
                     made = formula(*(Enclosures(v, bits) for v in part)).values
-                    known[row] = np.broadcast_to(made, (1, *shape[1:])).reshape(-1)
+                    known[row] = made.reshape(-1)
                 found.append(known[row][column])
             return found
 
-        if rest:
-            self._enclosed(flat, rest, word, enclose)
+        return enclose, lambda places: evaluate(formula, held, *where(np.asarray(places)))

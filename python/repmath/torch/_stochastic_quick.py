@@ -298,7 +298,7 @@ def batch_norm(
 
 def _channel_sum(g: Any, x: Any, e: Any, n: Any) -> Any:
     _, d, variance = _rows._centred(x, e, n)
-    return (g * d).total() / variance.sqrt()
+    return g.dot(d) / variance.sqrt()
 
 
 def batch_norm_backward(

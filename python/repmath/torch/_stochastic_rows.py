@@ -110,7 +110,7 @@ def log_softmax_backward(at: Any, nearest: Any, g: torch.Tensor, y: torch.Tensor
 def _centred(x: Any, eps: Any, n: Any) -> tuple[Any, Any, Any]:
     mean = x.total() / n
     d = x - mean
-    return mean, d, (d * d).total() / n + eps
+    return mean, d, d.dot(d) / n + eps
 
 
 def _normalised(x: Any, w: Any, b: Any, eps: Any, n: Any) -> Any:
@@ -129,7 +129,7 @@ def _set_root(x: Any, eps: Any, n: Any) -> Any:
 def _of_normalised(g: Any, x: Any, w: Any, eps: Any, n: Any) -> Any:
     _, d, variance = _centred(x, eps, n)
     h = g * w
-    return (h - h.total() / n - d * ((h * d).total() / (variance * n))) / variance.sqrt()
+    return (h - h.total() / n - d * (h.dot(d) / (variance * n))) / variance.sqrt()
 
 
 def _of_weights(g: Any, d: Any, x: Any, eps: Any, n: Any) -> Any:
@@ -140,9 +140,7 @@ def _of_weights(g: Any, d: Any, x: Any, eps: Any, n: Any) -> Any:
 
 def _flat(a: Any) -> Any:
     """(1, S, 1) as (1, S)."""
-    if isinstance(a, Balls):
-        return Balls(a.middle[..., 0], a.radius[..., 0])
-    return a._made(a.values[..., 0])
+    return a.at((..., 0))
 
 
 class _Sets:
@@ -288,7 +286,7 @@ def batch_norm_backward(
     def of_weight() -> Any:
         def formula(g: Any, x: Any, e: Any, n: Any) -> Any:
             _, d, variance = _centred(x, e, n)
-            return (g * d).total() / variance.sqrt()
+            return g.dot(d) / variance.sqrt()
 
         made = at.last(nearest[1], sets.bad[:, 0]).formula(
             formula, good, sets.x, _number(eps), _number(sets.n), place=lambda r: r.reshape(-1)
@@ -478,7 +476,7 @@ def _reduced(at: Any, nearest: Any, formula: Callable[..., Any], count: int, red
 
 def _down(a: Any) -> Any:
     """(1, R, n) as (R, n)."""
-    return Balls(a.middle[0], a.radius[0]) if isinstance(a, Balls) else a._made(a.values[0])
+    return a.at(0)
 
 
 def _plain(at: Any, *arrays: Any) -> None:
