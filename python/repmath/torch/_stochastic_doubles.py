@@ -13,7 +13,7 @@ the operands, only what each operation itself lost, which is measured:
 - log. For any y, log A = y + log1p(z) with z = A e^-y - 1, a ball; |log1p(z) - z| ≤ 0.51 z² for |z| ≤ 2^-20.
 - A total. Exact sums, rounded once, of all parts; of these less the first; and of these less both, which is what is lost.
 
-Each radius is computed by at most 16 operations of positive numbers and enlarged as those of `Balls` (`_above`). Quotients that go into a radius have 2^-1074
+Each radius is computed by at most 16 operations of positive numbers and enlarged as those of `Balls` (`above`). Quotients that go into a radius have 2^-1074
 added, so that none is lost in underflow. What overflows is infinite or NaN in a part or in the radius, and stays so: it decides nothing."""
 
 import contextlib
@@ -26,14 +26,11 @@ import numpy as np
 import repmath
 
 from .. import _core
+from ._stochastic_bounds import above as _above
+from ._stochastic_bounds import exp_bounds, log_bounds
 
 _Array: TypeAlias = np.ndarray
 _SMALL, _TINY, _HALF_PLACE = 2.0**-900, 2.0**-1074, 2.0**-53
-
-
-def _above(radius: Any) -> Any:
-    radius = np.where(radius > 0, radius * (1 + 2.0**-48) + 2.0**-1060, radius)
-    return np.where(np.isnan(radius), np.inf, radius)
 
 
 def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -398,9 +395,7 @@ class _Tables:
     """log 2/64 in three parts and 2^(j/64) in two, by bounds from rational arithmetic of 256 bits."""
 
     def __init__(self) -> None:
-        from ._stochastic_balls import _exp, _log
-
-        low, high = _log(Fraction(2), 256)
+        low, high = log_bounds(Fraction(2), 256)
         unit = (low + high) / 128
         first = Fraction(int(unit * 2**43), 2**43)  # below 2^-6: 37 bits
         second = Fraction(int((unit - first) * 2**79), 2**79)
@@ -409,7 +404,7 @@ class _Tables:
         self.log2_off = float(abs(unit - first - second - Fraction(third)) + (high - low)) * (1 + 2.0**-50)
         parts: list[list[float]] = [[1.0], [0.0], [0.0]]
         for j in range(1, 64):
-            down, up = _exp(low * Fraction(j, 64), 256)[0], _exp(high * Fraction(j, 64), 256)[1]
+            down, up = exp_bounds(low * Fraction(j, 64), 256)[0], exp_bounds(high * Fraction(j, 64), 256)[1]
             h = float(down)
             tail = float(down - Fraction(h))
             off = max(abs(end - Fraction(h) - Fraction(tail)) for end in (down, up))
