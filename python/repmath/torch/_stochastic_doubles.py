@@ -94,9 +94,8 @@ class Doubles:
 
     def at(self, index: Any) -> "Doubles":
         """Elements by NumPy's index."""
-        return Doubles(
-            *(None if v is None else np.broadcast_to(v, self.high.shape)[index] for v in self.parts()), self.totals
-        )
+        high, low, radius = (None if v is None else np.broadcast_to(v, self.high.shape)[index] for v in self.parts())
+        return Doubles(high, low, radius, self.totals)
 
     def parts(self) -> tuple[Any, Any, Any]:
         return self.high, self.low, self.radius
@@ -375,7 +374,7 @@ def _some(formula: Callable[..., Any], held: list[_Array], row: _Array, column: 
         return [0.0 if v is None else np.broadcast_to(v, shape).reshape(shape[0], -1)[at] for v in made.parts()]
 
     # Totals go along rows, all else from element to element: the rows are followed to the last total only.
-    def single(v: _Array) -> _Array:
+    def single(v: _Array) -> Any:
         return v[np.minimum(row, v.shape[0] - 1)[:, None], np.minimum(column, v.shape[1] - 1)[:, None]]
 
     elements = [single(v) for v in held]
@@ -410,7 +409,7 @@ class _Tables:
             off = max(abs(end - Fraction(h) - Fraction(tail)) for end in (down, up))
             for part, v in zip(parts, (h, tail, float(off) * (1 + 2.0**-50)), strict=True):
                 part.append(v)
-        self.powers = Doubles(*(np.asarray(p) for p in parts))
+        self.powers = Doubles(np.asarray(parts[0]), np.asarray(parts[1]), np.asarray(parts[2]))
 
 
 _kept: list[_Tables] = []
