@@ -45,6 +45,26 @@ RM_API rm_status rm_digamma_derivatives(const rm_digamma_derivative *f, int form
 RM_API rm_status rm_lgamma_values(int format_x, int format, int64_t n, const void *x, void *out, uint8_t *undecided,
                                   int64_t *left);
 
+/* The functions of one argument x: Bessel's Y and K of the orders 0 and 1, K times exp(x), sin(x)/x, Airy's Ai; and of two:
+ * Hurwitz's zeta, the sum of (x + k)^-a over k >= 0, and the regularised incomplete gamma functions P(a, x) and Q(a, x). */
+enum {
+  RM_SPECIAL_Y0 = 0,
+  RM_SPECIAL_Y1 = 1,
+  RM_SPECIAL_K0 = 2,
+  RM_SPECIAL_K1 = 3,
+  RM_SPECIAL_K0E = 4,
+  RM_SPECIAL_K1E = 5,
+  RM_SPECIAL_SPHERICAL_J0 = 6,
+  RM_SPECIAL_AIRY_AI = 7,
+  RM_SPECIAL_ZETA = 8,
+  RM_SPECIAL_IGAMMA = 9,
+  RM_SPECIAL_IGAMMAC = 10
+};
+
+/* The same of these; a is not read by functions of one argument, and may be NULL. */
+RM_API rm_status rm_special_values(int function, int format, int64_t n, const double *a, const double *x, void *out,
+                                   uint8_t *undecided, int64_t *left);
+
 #ifdef __cplusplus
 }
 #endif

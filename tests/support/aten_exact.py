@@ -235,6 +235,53 @@ def _polygamma(call):
     return [{i: derivative(n, exact(v)) if math.isfinite(v) else None for i, v in rows}]
 
 
+# --- functions that MPFR has not, by mpmath at 300 bits
+
+
+def by_mpmath(function):
+    """An exact number for a function of mpmath's numbers, None where it is not defined or infinite."""
+
+    def of(*row):
+        import mpmath
+
+        with mpmath.workprec(300):
+            value = function(mpmath, *(mpmath.mpf(int(v.numerator)) / int(v.denominator) for v in row))
+            if value is None or not mpmath.isfinite(value):
+                return None
+            sign, m, e, _ = value._mpf_
+            return (-1) ** sign * mpq(int(m)) * mpq(2) ** e
+
+    return of
+
+
+def hurwitz(m, s, q):
+    """Above 1; of q below 0 by terms up to 0, s a whole number."""
+    if s <= 1 or (q <= 0 and (q == m.floor(q) or s != m.floor(s))):
+        return None
+    first = [(q + k) ** (-s if s != m.floor(s) else -int(s)) for k in range(max(0, -int(m.floor(q))))]
+    return m.fsum([*first, m.zeta(s, q + len(first))])
+
+
+function_of("y0", "self")
+function_of("y1", "self")
+function_of("airy", "x", called=lambda call: "ai")
+each("k0", by_mpmath(lambda m, x: m.besselk(0, x) if x > 0 else None), "self")
+each("k1", by_mpmath(lambda m, x: m.besselk(1, x) if x > 0 else None), "self")
+each("k0e", by_mpmath(lambda m, x: m.besselk(0, x) * m.exp(x) if x > 0 else None), "x")
+each("k1e", by_mpmath(lambda m, x: m.besselk(1, x) * m.exp(x) if x > 0 else None), "x")
+each("spherical_j0", by_mpmath(lambda m, x: m.sin(x) / x if x else m.mpf(1)), "x")
+each(
+    "igamma", by_mpmath(lambda m, a, x: m.gammainc(a, 0, x, regularized=True) if a > 0 and x >= 0 else None), "self", "other"
+)
+each(
+    "igammac",
+    by_mpmath(lambda m, a, x: m.gammainc(a, x, m.inf, regularized=True) if a > 0 and x >= 0 else None),
+    "self",
+    "other",
+)
+each("zeta", by_mpmath(hurwitz), "self", "other")
+
+
 # --- Bessel functions: of I the mean of exp(x cos(t)) cos(order t) over a circle, whose points are enough for 2**-400
 
 

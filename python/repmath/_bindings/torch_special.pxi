@@ -114,3 +114,19 @@ cdef class Special(Call):
             status = self.evaluate(order, f, to, n, <void *>v.base, <double *>d.base, 1, <void *>y.base, <void *>u.base, &left)
         _raise(status)
         return left
+
+
+def special_values(int function, format, a, x, out, undecided):
+    """
+    A function of repmath/special.h of contiguous arrays of float64, a None of one
+    argument; undecided has uint8. Returns how many elements are undecided.
+    """
+    cdef View va = _view(a), vx = _view(x), y = _view(out), u = _view(undecided)
+    cdef int64_t left = 0, n = x.size
+    cdef rm_status status
+    cdef int to
+    to, _ = _FORMATS[format]
+    with nogil:
+        status = rm_special_values(function, to, n, <double *>va.base, <double *>vx.base, <void *>y.base, <unsigned char *>u.base, &left)
+    _raise(status)
+    return left

@@ -37,6 +37,7 @@ from . import (  # noqa: F401
     quotients,
     random,
     reductions,
+    special,
     weight_norm,
     zeta,
 )
