@@ -13,6 +13,11 @@
 
 typedef rm_dd_ball ball;
 
+/* Calls of the operations: inlining them would make twice the code. */
+RM_COLD void ball_add(ball *r, const ball *a, const ball *b) { rm_dd_ball_add(r, a, b); }
+RM_COLD void ball_sub(ball *r, const ball *a, const ball *b) { rm_dd_ball_sub(r, a, b); }
+RM_COLD void ball_mul(ball *r, const ball *a, const ball *b) { rm_dd_ball_mul(r, a, b); }
+
 enum {
   GRAIN = 256, /* elements that are worth a thread */
   TERMS = 200, /* of which the reciprocals are kept */
@@ -53,12 +58,12 @@ static void number(ball *r, double x) { rm_dd_ball_set(r, x, 0); }
 static void times(ball *r, double x) {
   ball t;
   number(&t, x);
-  rm_dd_ball_mul(r, r, &t);
+  ball_mul(r, r, &t);
 }
 static void plus(ball *r, double x) {
   ball t;
   number(&t, x);
-  rm_dd_ball_add(r, r, &t);
+  ball_add(r, r, &t);
 }
 static void subtract_from(ball *r, double x) {
   rm_dd_ball_neg(r, r);
@@ -73,7 +78,7 @@ static void fill(shared *s) {
     number(&t, (double)k);
     number(&e, 1.0);
     rm_dd_ball_div(&s->inverse[k], &e, &t);
-    rm_dd_ball_add(&s->harmonic[k], &s->harmonic[k - 1], &s->inverse[k]);
+    ball_add(&s->harmonic[k], &s->harmonic[k - 1], &s->inverse[k]);
   }
   constant(&s->pi, 0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53);
   constant(&s->euler, 0x1.2788cfc6fb619p-1, -0x1.6cb90701fbfabp-58);
@@ -81,11 +86,11 @@ static void fill(shared *s) {
     for (int thirds = 0; thirds < 2; thirds++) {
       ball *const to = thirds ? &s->third[k] : &s->weight[k];
       number(&t, RM_SPECIAL_STEP * (double)k);
-      if (thirds) rm_dd_ball_mul(&t, &t, &s->inverse[3]);
+      if (thirds) ball_mul(&t, &t, &s->inverse[3]);
       rm_dd_ball_exp(&e, &t);
       number(&t, 1.0);
       rm_dd_ball_div(&t, &t, &e);
-      rm_dd_ball_add(to, &e, &t);
+      ball_add(to, &e, &t);
       rm_dd_ball_scale(to, to, -1);
     }
     s->less[k] = s->weight[k];
@@ -109,10 +114,10 @@ static void sin_cos(ball *sine, ball *cosine, const ball *a) {
   const double off = size_of(&low);
   if (off == 0.0) return;
   const ball s = *sine;
-  rm_dd_ball_mul(&t, cosine, &low);
-  rm_dd_ball_add(sine, sine, &t);
-  rm_dd_ball_mul(&t, &s, &low);
-  rm_dd_ball_sub(cosine, cosine, &t);
+  ball_mul(&t, cosine, &low);
+  ball_add(sine, sine, &t);
+  ball_mul(&t, &s, &low);
+  ball_sub(cosine, cosine, &t);
   rm_gamma_widen(sine, off * off);
   rm_gamma_widen(cosine, off * off);
 }
@@ -125,17 +130,17 @@ static void bessel_sums(const shared *s, ball *plain, ball *weighted, const ball
   *plain = term;
   number(weighted, nu ? 1.0 : 0.0);
   for (int k = 1; k < TERMS - 1; k++) {
-    rm_dd_ball_mul(&term, &term, y);
-    rm_dd_ball_mul(&term, &term, &s->inverse[k]);
-    if (k + nu > 1) rm_dd_ball_mul(&term, &term, &s->inverse[k + nu]);
+    ball_mul(&term, &term, y);
+    ball_mul(&term, &term, &s->inverse[k]);
+    if (k + nu > 1) ball_mul(&term, &term, &s->inverse[k + nu]);
     h = s->harmonic[k];
     if (nu) {
       rm_dd_ball_scale(&h, &h, 1);
-      rm_dd_ball_add(&h, &h, &s->inverse[k + 1]);
+      ball_add(&h, &h, &s->inverse[k + 1]);
     }
-    rm_dd_ball_mul(&t, &term, &h);
-    rm_dd_ball_add(plain, plain, &term);
-    rm_dd_ball_add(weighted, weighted, &t);
+    ball_mul(&t, &term, &h);
+    ball_add(plain, plain, &term);
+    ball_add(weighted, weighted, &t);
     if (__builtin_fabs(t.hi) < 0x1p-110 && 9.0 * __builtin_fabs(y->hi) < (double)(k * (k + nu))) {
       rm_gamma_widen(plain, size_of(&t));
       rm_gamma_widen(weighted, size_of(&t));
@@ -149,25 +154,25 @@ static void bessel_sums(const shared *s, ball *plain, ball *weighted, const ball
 static void second_kind(const shared *s, ball *r, double x, int nu, int sign) {
   ball y, plain, weighted, log;
   number(&y, x);
-  rm_dd_ball_mul(&y, &y, &y);
+  ball_mul(&y, &y, &y);
   rm_dd_ball_scale(&y, &y, -2);
   if (sign < 0) rm_dd_ball_neg(&y, &y);
   bessel_sums(s, &plain, &weighted, &y, nu);
   rm_lgamma_log(&log, 0.5 * x);
-  rm_dd_ball_add(&log, &log, &s->euler);
-  rm_dd_ball_mul(&plain, &plain, &log);
+  ball_add(&log, &log, &s->euler);
+  ball_mul(&plain, &plain, &log);
   if (nu == 0) {
-    rm_dd_ball_sub(r, &weighted, &plain);
+    ball_sub(r, &weighted, &plain);
     if (sign < 0) rm_dd_ball_neg(r, r);
     return;
   }
   rm_dd_ball_scale(&weighted, &weighted, -1);
-  rm_dd_ball_sub(&plain, &plain, &weighted);
+  ball_sub(&plain, &plain, &weighted);
   times(&plain, 0.5 * x);
   number(&y, x);
   number(r, (double)sign);
   rm_dd_ball_div(r, r, &y);
-  rm_dd_ball_add(r, r, &plain);
+  ball_add(r, r, &plain);
 }
 
 /* Asymptotic expansions with terms t_k = above(k)/(below(k) z) t_(k-1): kind 0 and 1 are Bessel's functions of these
@@ -192,17 +197,17 @@ static void expansion(const shared *s, ball *even, ball *odd, const ball *z, int
       return;
     }
     to = odd && k % 2 ? odd : even;
-    if ((odd ? k / 2 : k) % 2) rm_dd_ball_sub(to, to, &term);
-    else rm_dd_ball_add(to, to, &term);
+    if ((odd ? k / 2 : k) % 2) ball_sub(to, to, &term);
+    else ball_add(to, to, &term);
     before = size;
     const double j = (double)(k + 1);
     const double factor =
         kind == 2 ? (6.0 * j - 5.0) * (6.0 * j - 1.0) : 4.0 * (double)kind - (2.0 * j - 1.0) * (2.0 * j - 1.0);
     if (k + 1 == TERMS) break;
-    rm_dd_ball_mul(&term, &term, &inverse);
-    rm_dd_ball_mul(&term, &term, &s->inverse[k + 1]);
+    ball_mul(&term, &term, &inverse);
+    ball_mul(&term, &term, &s->inverse[k + 1]);
     times(&term, kind == 2 ? factor : kind == 1 && k == 0 ? -factor : __builtin_fabs(factor));
-    if (kind == 2) rm_dd_ball_mul(&term, &term, &s->inverse[9]);
+    if (kind == 2) ball_mul(&term, &term, &s->inverse[9]);
     rm_dd_ball_scale(&term, &term, -3);
   }
   rm_dd_ball_unknown(even);
@@ -222,11 +227,11 @@ static void trapezoid(const shared *s, ball *r, const ball *z, const ball *weigh
       rm_gamma_widen(&sum, size_of(&e));
       break;
     }
-    rm_dd_ball_mul(&e, z, &s->less[k]);
+    ball_mul(&e, z, &s->less[k]);
     rm_dd_ball_neg(&e, &e);
     rm_dd_ball_exp(&e, &e);
-    if (weights) rm_dd_ball_mul(&e, &e, weights + k);
-    rm_dd_ball_add(&sum, &sum, &e);
+    if (weights) ball_mul(&e, &e, weights + k);
+    ball_add(&sum, &sum, &e);
     if (e.hi < 0x1p-80) {
       rm_gamma_widen(&sum, size_of(&e));
       break;
@@ -251,13 +256,13 @@ static void modified_k(const shared *s, ball *r, double x, int nu, int scaled) {
       rm_dd_ball_scale(&t, &s->pi, -1);
       rm_dd_ball_div(&t, &t, &z);
       rm_dd_ball_sqrt(&t, &t);
-      rm_dd_ball_mul(r, r, &t);
+      ball_mul(r, r, &t);
     }
     if (scaled) return;
     rm_dd_ball_neg(&t, &z);
     rm_dd_ball_exp(&t, &t);
   }
-  rm_dd_ball_mul(r, r, &t);
+  ball_mul(r, r, &t);
 }
 
 static void bessel_y(const shared *s, ball *r, double x, int nu) {
@@ -272,17 +277,17 @@ static void bessel_y(const shared *s, ball *r, double x, int nu) {
   expansion(s, &p, &q, &z, nu);
   rm_dd_ball_neg(&q, &q);
   sin_cos(&sine, &cosine, &z);
-  rm_dd_ball_sub(&less, &sine, &cosine);
-  rm_dd_ball_add(&more, &sine, &cosine);
+  ball_sub(&less, &sine, &cosine);
+  ball_add(&more, &sine, &cosine);
   if (nu) {
     z = less, less = more, more = z;
     rm_dd_ball_neg(&less, &less);
     number(&z, x);
   }
-  rm_dd_ball_mul(&p, &p, &less);
-  rm_dd_ball_mul(&q, &q, &more);
-  rm_dd_ball_add(&p, &p, &q);
-  rm_dd_ball_mul(&z, &z, &s->pi);
+  ball_mul(&p, &p, &less);
+  ball_mul(&q, &q, &more);
+  ball_add(&p, &p, &q);
+  ball_mul(&z, &z, &s->pi);
   rm_dd_ball_sqrt(&z, &z);
   rm_dd_ball_div(r, &p, &z);
 }
@@ -294,25 +299,25 @@ static void airy(const shared *s, ball *r, double x) {
   const double size = __builtin_fabs(x);
   number(&z, size);
   rm_dd_ball_sqrt(&root, &z);
-  rm_dd_ball_mul(&zeta, &root, &z);
+  ball_mul(&zeta, &root, &z);
   rm_dd_ball_scale(&zeta, &zeta, 1);
-  rm_dd_ball_mul(&zeta, &zeta, &s->inverse[3]);
+  ball_mul(&zeta, &zeta, &s->inverse[3]);
   if (size < 0x1p-100 || size > 0x1p100) {
     rm_dd_ball_unknown(r);
   } else if (x < 0.0 ? zeta.hi < 25.0 : zeta.hi < 2.5) {
     ball cube, sums[2];
     number(&t, x);
-    rm_dd_ball_mul(&cube, &t, &t);
-    rm_dd_ball_mul(&cube, &cube, &t);
+    ball_mul(&cube, &t, &t);
+    ball_mul(&cube, &cube, &t);
     for (int first = 0; first < 2; first++) {
       ball term = t;
       if (!first) number(&term, 1.0);
       sums[first] = term;
       for (int k = 3; k < TERMS; k += 3) {
-        rm_dd_ball_mul(&term, &term, &cube);
-        rm_dd_ball_mul(&term, &term, &s->inverse[k + first]);
-        rm_dd_ball_mul(&term, &term, &s->inverse[k + first - 1]);
-        rm_dd_ball_add(&sums[first], &sums[first], &term);
+        ball_mul(&term, &term, &cube);
+        ball_mul(&term, &term, &s->inverse[k + first]);
+        ball_mul(&term, &term, &s->inverse[k + first - 1]);
+        ball_add(&sums[first], &sums[first], &term);
         if (size_of(&term) < 0x1p-110 * size && 3.0 * __builtin_fabs(cube.hi) < (double)(k * (k - 1))) break;
         if (k + 3 >= TERMS) rm_dd_ball_unknown(&sums[first]);
       }
@@ -320,36 +325,36 @@ static void airy(const shared *s, ball *r, double x) {
     }
     constant(&p, 0x1.6b8c7962715b8p-2, 0x1.7a96d7bb04e65p-56);
     constant(&q, 0x1.0907f42b70f8bp-2, -0x1.d1459035afde2p-56);
-    rm_dd_ball_mul(&p, &p, &sums[0]);
-    rm_dd_ball_mul(&q, &q, &sums[1]);
-    rm_dd_ball_sub(r, &p, &q);
+    ball_mul(&p, &p, &sums[0]);
+    ball_mul(&q, &q, &sums[1]);
+    ball_sub(r, &p, &q);
   } else if (x > 0.0) {
     if (zeta.hi < 26.0) {
       trapezoid(s, &p, &zeta, s->third);
-      rm_dd_ball_mul(&t, &z, &s->inverse[3]);
+      ball_mul(&t, &z, &s->inverse[3]);
       rm_dd_ball_sqrt(&t, &t);
-      rm_dd_ball_mul(&p, &p, &t);
+      ball_mul(&p, &p, &t);
       rm_dd_ball_div(&p, &p, &s->pi);
     } else {
       expansion(s, &p, NULL, &zeta, 2);
-      rm_dd_ball_mul(&t, &root, &s->pi);
+      ball_mul(&t, &root, &s->pi);
       rm_dd_ball_sqrt(&t, &t);
       rm_dd_ball_scale(&t, &t, 1);
       rm_dd_ball_div(&p, &p, &t);
     }
     rm_dd_ball_neg(&t, &zeta);
     rm_dd_ball_exp(&t, &t);
-    rm_dd_ball_mul(r, &p, &t);
+    ball_mul(r, &p, &t);
   } else {
     ball sine, cosine, more;
     expansion(s, &p, &q, &zeta, 2);
     sin_cos(&sine, &cosine, &zeta);
-    rm_dd_ball_add(&more, &sine, &cosine);
-    rm_dd_ball_sub(&sine, &sine, &cosine);
-    rm_dd_ball_mul(&p, &p, &more);
-    rm_dd_ball_mul(&q, &q, &sine);
-    rm_dd_ball_add(&p, &p, &q);
-    rm_dd_ball_mul(&t, &root, &s->pi);
+    ball_add(&more, &sine, &cosine);
+    ball_sub(&sine, &sine, &cosine);
+    ball_mul(&p, &p, &more);
+    ball_mul(&q, &q, &sine);
+    ball_add(&p, &p, &q);
+    ball_mul(&t, &root, &s->pi);
     rm_dd_ball_scale(&t, &t, 1);
     rm_dd_ball_sqrt(&t, &t);
     rm_dd_ball_div(r, &p, &t);
@@ -379,7 +384,7 @@ static void zeta_of(ball *r, double order, double q) {
   int n = 0;
   for (; q + (double)n < until; n++) {
     power(&term, order, q, (double)n);
-    rm_dd_ball_add(r, r, &term);
+    ball_add(r, r, &term);
     /* The rest from a = q + n + 1 on is at most a^-s (1 + a/(s - 1)), and a < 2^9. */
     if (order > 3.0 && n > 0 && term.hi < r->hi * 0x1p-90) {
       rm_gamma_widen(r, size_of(&term) * 0x1p10);
@@ -395,24 +400,24 @@ static void zeta_of(ball *r, double order, double q) {
   plus(&t, -1.0);
   rm_dd_ball_div(&t, &a, &t);
   plus(&t, 0.5);
-  rm_dd_ball_mul(&t, &t, &at);
-  rm_dd_ball_add(r, r, &t);
+  ball_mul(&t, &t, &at);
+  ball_add(r, r, &t);
   number(&rising, order);
-  rm_dd_ball_mul(&rising, &rising, &inverse);
-  rm_dd_ball_mul(&rising, &rising, &at);
+  ball_mul(&rising, &rising, &inverse);
+  ball_mul(&rising, &rising, &at);
   for (int j = 0; j < BERNOULLI; j++) {
     constant(&t, bernoulli[2 * j], bernoulli[2 * j + 1]);
-    rm_dd_ball_mul(&t, &t, &rising);
+    ball_mul(&t, &t, &rising);
     if (j == BERNOULLI - 1 || __builtin_fabs(t.hi) < r->hi * 0x1p-100) {
       rm_gamma_widen(r, size_of(&t));
       return;
     }
-    rm_dd_ball_add(r, r, &t);
+    ball_add(r, r, &t);
     for (int i = 1; i <= 2; i++) {
       number(&t, order);
       plus(&t, (double)(2 * j + i));
-      rm_dd_ball_mul(&rising, &rising, &t);
-      rm_dd_ball_mul(&rising, &rising, &inverse);
+      ball_mul(&rising, &rising, &t);
+      ball_mul(&rising, &rising, &inverse);
     }
   }
 }
@@ -423,14 +428,14 @@ static void gamma_factor(ball *r, double a, double x, int below) {
   rm_lgamma_log(r, x);
   number(&t, a);
   if (below) plus(&t, -1.0);
-  rm_dd_ball_mul(r, r, &t);
+  ball_mul(r, r, &t);
   plus(r, -x);
   if (a == 1.0 || a == 2.0) number(&gamma, 0.0);
   else rm_lgamma_dd_ball(&gamma, a);
-  rm_dd_ball_sub(r, r, &gamma);
+  ball_sub(r, r, &gamma);
   if (!below) {
     rm_lgamma_log(&t, a);
-    rm_dd_ball_sub(r, r, &t);
+    ball_sub(r, r, &t);
   }
   rm_dd_ball_exp(r, r);
 }
@@ -447,21 +452,21 @@ static void fraction(ball *r, const ball *b, double x) {
     number(v, x);
     if (which) {
       number(&t, (double)n + 1.0);
-      rm_dd_ball_sub(&t, &t, b);
-      rm_dd_ball_add(v, v, &t);
+      ball_sub(&t, &t, b);
+      ball_add(v, v, &t);
     }
     for (int k = n; k > 0; k--) {
       number(&t, (double)k);
       rm_dd_ball_div(&t, &t, v);
-      rm_dd_ball_add(&t, &t, &one);
+      ball_add(&t, &t, &one);
       number(v, (double)k);
-      rm_dd_ball_sub(v, v, b);
+      ball_sub(v, v, b);
       rm_dd_ball_div(v, v, &t);
       plus(v, x);
     }
     rm_dd_ball_div(v, &one, v);
   }
-  rm_dd_ball_sub(&t, &ends[0], &ends[1]);
+  ball_sub(&t, &ends[0], &ends[1]);
   *r = ends[0];
   rm_gamma_widen(r, size_of(&t));
 }
@@ -484,7 +489,7 @@ static void incomplete_gamma(ball *r, double a, double x, int upper) {
       plus(&t, (double)k);
       times(&term, x);
       rm_dd_ball_div(&term, &term, &t);
-      rm_dd_ball_add(&sum, &sum, &term);
+      ball_add(&sum, &sum, &term);
       /* Terms fall by x/(a + k + 1) and more, so the rest is below term times (a + k + 1)/(a + k + 1 - x). */
       const double ahead = a + (double)k + 1.0, rest = size_of(&term) * (ahead / (ahead - x)) * 1.01;
       if (k > 4 && ahead - x > 0.5 && rest < sum.hi * 0x1p-90) {
@@ -502,10 +507,10 @@ static void incomplete_gamma(ball *r, double a, double x, int upper) {
     for (; k <= m; k++) {
       number(&t, a);
       plus(&t, -(double)k);
-      rm_dd_ball_mul(&term, &term, &t);
+      ball_mul(&term, &term, &t);
       number(&t, x);
       rm_dd_ball_div(&term, &term, &t);
-      if (k < m) rm_dd_ball_add(&sum, &sum, &term);
+      if (k < m) ball_add(&sum, &sum, &term);
       if (term.hi < 0x1p-110) break; /* the rest: fewer than m falling terms, and x F < 1 times one */
       if (k == 4096) {
         rm_dd_ball_unknown(r);
@@ -520,12 +525,12 @@ static void incomplete_gamma(ball *r, double a, double x, int upper) {
       plus(&b, -(double)m);
       fraction(&t, &b, x);
       times(&t, x);
-      rm_dd_ball_mul(&t, &t, &term);
+      ball_mul(&t, &t, &term);
       if (m == 0) sum = t;
-      else rm_dd_ball_add(&sum, &sum, &t);
+      else ball_add(&sum, &sum, &t);
     }
   }
-  rm_dd_ball_mul(r, &factor, &sum);
+  ball_mul(r, &factor, &sum);
   if (upper == lower) subtract_from(r, 1.0);
 }
 
@@ -536,13 +541,13 @@ static void spherical(const shared *s, ball *r, double x) {
   if (z.hi < 0x1p-200 || z.hi > 0x1p900) {
     rm_dd_ball_unknown(r);
   } else if (z.hi < 0x1p-10) {
-    rm_dd_ball_mul(&z, &z, &z);
+    ball_mul(&z, &z, &z);
     const double next = z.hi * z.hi * z.hi * z.hi;
     number(r, 1.0);
     for (int k = 7; k > 2; k -= 2) {
-      rm_dd_ball_mul(r, r, &z);
-      rm_dd_ball_mul(r, r, &s->inverse[k]);
-      rm_dd_ball_mul(r, r, &s->inverse[k - 1]);
+      ball_mul(r, r, &z);
+      ball_mul(r, r, &s->inverse[k]);
+      ball_mul(r, r, &s->inverse[k - 1]);
       subtract_from(r, 1.0);
     }
     rm_gamma_widen(r, next);

@@ -272,7 +272,7 @@ def test_bounds_are_needed(compiled):  # noqa: F811
             n = rng.integers(2, 60, count)
             x = powers._numbers(np.exp(rng.uniform(largest / 2, largest, count) / n) - (kind == "compound"), fmt)
             open_ = np.isnan(fast(driver, kind, fmt, x, n))
-            assert 0 < open_.sum() < 2e-4 * count  # the rest is decided, and compared with the oracle above
+            assert 0 < 5000 * open_.sum() < count  # the rest is decided, and compared with the oracle above
             x, n = x[open_], n[open_]
             taken = fast(small, kind, fmt, x, n)
             known = ~np.isnan(taken)
