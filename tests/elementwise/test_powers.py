@@ -16,7 +16,7 @@ from elementwise_library import SCALAR, libraries
 
 FORMATS = list(oracle.FORMATS)
 EXHAUSTIVE = bool(os.environ.get("REPMATH_EXHAUSTIVE"))
-FLAGS = {oracle.INVALID: 1, oracle.DIVBYZERO: 4, oracle.OVERFLOW: 8}  # bits of MXCSR and of fenv.h on x86
+FLAGS = {oracle.INVALID: 1, oracle.DIVBYZERO: 4, oracle.OVERFLOW: 8}  # bits of MXCSR and of <fenv.h> on x86
 
 
 def check(kind, x, n, fmt, want=None):
