@@ -241,6 +241,8 @@ def norm(which, part):
         if which == "rms" and rng.random() < 0.3:
             x = lossy(rng, fmt, many, SQUARES)
         g = lossy(rng, fmt, many) if rng.random() < 0.5 else rng.standard_normal(many).astype(kind_of(fmt))
+        if part == 2 and rng.random() < 0.2:  # of one g a weight of all elements has the gradient 0
+            g[:] = g[0]
         size = 1 if which == "batch" else n
         w, b = (
             lossy(rng, fmt, size) if rng.random() < 0.5 else rng.standard_normal(size).astype(kind_of(fmt)) for _ in range(2)
@@ -436,8 +438,10 @@ def pooling(backward):
             some = records[np.isin(records["at"], list(values))]
             rows, others = some[some["kind"] == KIND["row"]], some[some["kind"] != KIND["row"]]
             pairs = [(r, values[int(r["at"])] * Fraction(float(r["more"]) or 1.0)) for r in others]
-            for row in rows.reshape(-1, results[-1]):  # of vectors: all say where the first element is
-                pairs += [(r, values[int(row[0]["at"]) + k * y.itemsize]) for k, r in enumerate(row)]
+            first, n, k = None, results[-1], 0
+            for r in rows:  # of vectors: those of a row, one channel after another, say where its first element is
+                first, k = (first, k + 1) if r["at"] == first else (r["at"], 0)
+                pairs.append((r, values[int(first) + k // n * y.strides[1] + k % n * y.itemsize]))
             return pairs
 
         return Case(run, [], place, (x, y))

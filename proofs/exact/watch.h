@@ -273,11 +273,12 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     exact_at = 0;                                                   \
     left__;                                                         \
   })
+#define WATCH_AVERAGE_AT (y + r / f->axis[2].results * f->sy[1] + r % f->axis[2].results * f->sy[4])
 #define WATCH_rm_pool_decide(total, terms, divisor, format, bits, state) \
-  (exact_at = y + r * f->sy[4], rm_pool_decide(total, terms, divisor, format, bits, state))
-#define WATCH_rm_pool_decide_mixed(t, bits, state) (exact_at = y + r * f->sy[4], rm_pool_decide_mixed(t, bits, state))
+  (exact_at = WATCH_AVERAGE_AT, rm_pool_decide(total, terms, divisor, format, bits, state))
+#define WATCH_rm_pool_decide_mixed(t, bits, state) (exact_at = WATCH_AVERAGE_AT, rm_pool_decide_mixed(t, bits, state))
 #define WATCH_rm_pool_exactly(t, divisor, uniform, state) \
-  (exact_at = y + r * f->sy[4], rm_pool_exactly(t, divisor, uniform, state))
+  (exact_at = WATCH_AVERAGE_AT, rm_pool_exactly(t, divisor, uniform, state))
 #define WATCH_rm_prefix_decide_block(h, l, b, count, fmt, bits)                                          \
   ({                                                                                                     \
     for (int k_ = 0; k_ < (count); k_++) exact_watch(EXACT_KNOWN, 1, (h)[k_], (l)[k_], 1.01 * (b), 0.0); \
