@@ -328,7 +328,8 @@ class Last:
     def _words(self, places: list[int]) -> list[int]:
         _, seed, stream, first = self.place
         if len(places) > 256:
-            return _random_modes.words(first + places[-1] + 1, seed, stream)[first:][places].tolist()
+            words: list[int] = _random_modes.words(first + places[-1] + 1, seed, stream)[first:][places].tolist()
+            return words
         word, found = np.empty(1, np.uint32), []
         for place in places:
             _core.rounding_words(seed, stream, first + place, word)

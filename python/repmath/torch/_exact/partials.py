@@ -163,14 +163,19 @@ def _norm_weight(records: Sequence[Normed]) -> _partials.Sum:
     """Norms of a longer batch, as four axes: those of sets, blocks and elements."""
     first = records[0]
     pairs = [(r.g.array(), r.x.array()) for r in records]
+    split: tuple[int, ...]  # of what follows the first axis of an array
     if first.norm == "group_norm":
         (c,), (groups, eps) = first.shape, first.options
-        sets = lambda a: a.reshape(a.shape[0], groups, c // groups, -1)  # noqa: E731
         blocks = c // groups
+        split = groups, blocks, -1
     else:
         (eps,) = first.options
-        sets = lambda a: a.reshape(-1, 1, 1, int(np.prod(first.shape, dtype=np.int64)))  # noqa: E731
         blocks = 0
+        split = 1, 1, int(np.prod(first.shape, dtype=np.int64))
+
+    def sets(a: Array) -> Array:
+        return a.reshape(a.shape[0] if blocks else -1, *split)
+
     g, x = (np.concatenate([sets(p[i]) for p in pairs]) if len(pairs) > 1 else sets(pairs[0][i]) for i in (0, 1))
     return _partials.normed(g, x, blocks, first.norm != "rms_norm", _rms_eps(eps, x))
 
