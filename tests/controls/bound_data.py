@@ -765,7 +765,7 @@ def gathered(lib, rng):
             b, _ = boundary_data.products("f32", k, tuple(range(1, k - 40)), side)
             terms = (b.x.astype("f8") * b.y.astype("f8")).astype("f4")
             row = np.array([2.0**80, *terms, -(2.0**80)], "f4")[None]
-            found += [bits(sum_of_all(lib, "f32", v)).ravel() for v in (row, row * np.float32(0.5))]
+            found += [bits(sum_of_all(lib, "f32", np.repeat(v, 4, axis=0))).ravel() for v in (row, row * np.float32(0.5))]
     return np.concatenate(found)
 
 

@@ -362,7 +362,8 @@ def evaluate(formula: Callable[..., Any], inputs: list[_Array], rows: _Array, co
             part = chosen[first : first + step]
             here = np.flatnonzero((local >= first) & (local < first + step))
             held = [v if v.shape[0] == 1 else v[part] for v in inputs]
-            found[:, here] = _some(formula, held, local[here] - first, columns[here])
+            for to, part_of_it in zip(found, _some(formula, held, local[here] - first, columns[here]), strict=True):
+                to[here] = part_of_it  # a radius may be one number, 0
     return found
 
 
