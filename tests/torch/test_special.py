@@ -214,6 +214,8 @@ def test_special_values():
             assert str(torch.igamma(*t).item()) == str(value), (a, v)
             assert str(torch.igammac(*t).item()) == str(1 - value), (a, v)
         assert torch.special.zeta(torch.tensor([2, 3]), 2).dtype is torch.float32
+        least = torch.tensor(5e-324, dtype=torch.float64)
+        assert torch.special.modified_bessel_k1(least).item() == inf and torch.special.bessel_y1(least).item() == -inf
         two, one = torch.full((1,), 2.0), torch.ones(1)
         assert torch.special.zeta(2, one).item() == torch.special.zeta(two, 1).item() == torch.special.zeta(two, one).item()
         assert torch.special.bessel_y0(torch.tensor([[1, 2], [3, 4]])).shape == (2, 2)

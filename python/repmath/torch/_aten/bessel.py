@@ -16,11 +16,13 @@ import torch
 from ... import _core
 from ..._dtypes import F64, NAMES
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, convert, convert_array, ratio, ratio_to_odd
+from .common import KERNELS, Array, Uncovered, convert, convert_array
+from .enclosures import Interval, decided
+from .special import bessel_j
 
 _Interval: TypeAlias = tuple[int, int]
 TERMS = 110  # what the series takes at 64
-FAR = 4096  # beyond which series are too long
+FAR = 4096  # beyond which series are too long: J has expansions there, I over exp is refused
 _OVERFLOW = 720  # exp(x)/sqrt(2 pi x) is beyond binary64 from there on
 
 
@@ -49,13 +51,14 @@ def _value(m: int, q: int, order: int, sign: int, scaled: bool, f: int) -> _Inte
 def _rounded(x: float, order: int, sign: int, scaled: bool, dtype: Any) -> float:
     """At a number above 0, in binary64; for a narrower format to odd."""
     m, q = x.as_integer_ratio()
-    f = 96 + max(0, q.bit_length() - m.bit_length()) + (3 * int(x) if sign < 0 else 0)
-    round_one = ratio if dtype == F64 else ratio_to_odd
-    while True:
-        a, b = (round_one(v, 1 << f) for v in _value(m, q, order, sign, scaled, f))
-        if a == b and (a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b)):
-            return a
-        f *= 2
+    more = max(0, q.bit_length() - m.bit_length()) + (3 * int(x) if sign < 0 else 0)
+
+    def value(p: int) -> Interval:
+        if sign < 0 and x > min(FAR, 0.35 * (p + 16)):  # expansions have more bits than that
+            return bessel_j(x, order, p)
+        return *_value(m, q, order, sign, scaled, p + more), -(p + more)
+
+    return decided(value, dtype, f"a Bessel function at {x}")
 
 
 def _one(x: float, order: int, sign: int, scaled: bool, dtype: Any) -> float:
@@ -114,7 +117,7 @@ def _enter(name: str, order: int, sign: int, scaled: bool) -> None:
         if points.size and CALLS[name].values(NAMES[points.dtype], NAMES[target], points, made, undecided):
             rest = np.flatnonzero(undecided)
             wide = points[rest].astype(F64)
-            if (scaled or sign < 0) and (np.isfinite(wide) & (np.abs(wide) > FAR)).any():
+            if scaled and (np.isfinite(wide) & (np.abs(wide) > FAR)).any():
                 raise Uncovered(f"numbers beyond {FAR}")
             made[rest] = _rest(wide, order, sign, scaled, target)
         return as_tensor(made).view(x.shape)

@@ -2,18 +2,22 @@
 
 An interval is a tuple (low, high, e) of whole numbers, low <= high, that stands for every real number from low * 2**e to high * 2**e. An operation
 keeps about p bits of the larger end: low is cut downwards, high upwards. So every step is right whatever p is, and a larger p only makes the
-interval narrower.
+interval narrower. `decided` lets p grow until both ends of an interval round to one number.
 """
 
 import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from ..._dtypes import F64
+from .common import Uncovered, ratio, ratio_to_odd
 
 Interval: TypeAlias = tuple[int, int, int]
 ZERO: Interval = (0, 0, 0)
 ONE: Interval = (1, 1, 0)
+BITS = 1 << 14  # the largest precision of `decided`
 
 
 class TooWide(ArithmeticError):
@@ -321,3 +325,28 @@ def gamma_third(p: int) -> Interval:
     total = add(log(mul(pi(q), (k[0], k[1], k[2] - 1), q), q), mul(log2(q), rational(7, 3, q), q), q)
     total = sub(total, div(log((3, 3, 0), q), (4, 4, 0), q), q)
     return exp(div(total, (3, 3, 0), q), q)
+
+
+def _end(m: int, e: int, round_one: Callable[[int, int], float]) -> float:
+    if m and m.bit_length() + e > 1030:
+        return -math.inf if m < 0 else math.inf
+    return round_one(m << e, 1) if e >= 0 else round_one(m, 1 << -e)
+
+
+def decided(value: Callable[[int], Interval], dtype: Any, what: str) -> float:
+    """RN of a value that value(p) encloses, in binary64; for a narrower format to odd."""
+    round_one, p = ratio if dtype == F64 else ratio_to_odd, 96
+    while p <= BITS:
+        try:
+            a = value(p)
+        except TooWide:
+            p *= 2
+            continue
+        if top(a) < -1100 and (a[0] >= 0 or a[1] <= 0):  # in every format
+            return 0.0 if a[0] >= 0 else -0.0
+        if top(a) >= -1100:
+            low, high = (_end(m, a[2], round_one) for m in a[:2])
+            if low == high and math.copysign(1.0, low) == math.copysign(1.0, high):
+                return low
+        p *= 2
+    raise Uncovered(f"a value of {what} that {BITS} bits do not decide")

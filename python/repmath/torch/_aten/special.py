@@ -1,7 +1,7 @@
 """Special functions: RN of the value at numbers of binary64, enclosed by series, asymptotic expansions and formulas of Euler and Maclaurin.
 
-The precision grows until both ends of the interval round to one number; whether a value is a boundary of rounding is unknown for most of these
-functions, so a value that BITS bits do not decide raises. f is a precision in bits behind the point, p one in significant bits.
+Whether a value is a boundary of rounding is unknown for most of these functions, so one that enclosures.BITS bits do not decide raises. f is a precision in
+bits behind the point, p one in significant bits.
 """
 
 import math
@@ -15,38 +15,10 @@ from ... import _core
 from ..._dtypes import F64, NAMES
 from .._tensors import FORMATS, as_array, as_tensor
 from . import enclosures as en
-from .common import KERNELS, Uncovered, convert_array, format_of, in_binary64, ratio, ratio_to_odd
-from .enclosures import Interval
+from .common import KERNELS, Uncovered, convert_array, format_of, in_binary64
+from .enclosures import Interval, decided
 
-BITS = 1 << 14
 ORDER = 1 << 20  # the largest first argument of igamma whose values are not known at once
-
-
-def _end(m: int, e: int, round_one: Callable[[int, int], float]) -> float:
-    if m == 0:
-        return 0.0
-    if m.bit_length() + e > 1030:
-        return math.copysign(math.inf, m)
-    return round_one(m << e, 1) if e >= 0 else round_one(m, 1 << -e)
-
-
-def decided(value: Callable[[int], Interval], dtype: Any, what: str) -> float:
-    """RN of a value that value(p) encloses, in binary64; for a narrower format to odd."""
-    round_one, p = ratio if dtype == F64 else ratio_to_odd, 96
-    while p <= BITS:
-        try:
-            a = value(p)
-        except en.TooWide:
-            p *= 2
-            continue
-        if en.top(a) < -1100 and (a[0] >= 0 or a[1] <= 0):  # in every format
-            return 0.0 if a[0] >= 0 else -0.0
-        if en.top(a) >= -1100:
-            low, high = (_end(m, a[2], round_one) for m in a[:2])
-            if low == high and math.copysign(1.0, low) == math.copysign(1.0, high):
-                return low
-        p *= 2
-    raise Uncovered(f"a value of {what} that {BITS} bits do not decide")
 
 
 def _scaled(a: Interval, k: int) -> Interval:
@@ -165,17 +137,17 @@ def bessel_y(x: float, nu: int, p: int) -> Interval:
     return en.div(made, en.sqrt(en.mul(en.pi(q), exact, q), q), q)
 
 
-def bessel_j(x: float, nu: int, p: int) -> Interval | None:
-    """J by the same expansions; None where they do not serve."""
+def bessel_j(x: float, nu: int, p: int) -> Interval:
+    """J by the same expansions, of numbers above 4096."""
     q = p + 16
     exact = en.dyadic(x)
     far = _hankel(exact, nu, q, True)
     if far is None:
-        return None
+        raise en.TooWide
     s, c = en.sin_cos(exact, q)
     less, more = en.sub(s, c, q), en.add(s, c, q)
     if nu:
-        less, more = more, en.neg(less)
+        less, more = en.neg(more), less
     made = en.sub(en.mul(more, far[0], q), en.mul(less, far[1], q), q)
     return en.div(made, en.sqrt(en.mul(en.pi(q), exact, q), q), q)
 
@@ -409,7 +381,7 @@ def _k(nu: int, scaled: bool) -> Callable[[float, Any], float]:
 def _spherical(x: float, dtype: Any) -> float:
     x = abs(x)
     if not 2.0**-32 <= x < math.inf:
-        return 1.0 if x < 1 else 0.0 if x > 1 else x  # near 0 less than 2**-66 is missing
+        return 1.0 if x < 1 else 0.0 if x > 1 else math.nan  # near 0 less than 2**-66 is missing
     return decided(lambda p: spherical_j0(x, p), dtype, f"spherical_bessel_j0({x})")
 
 

@@ -6,7 +6,6 @@ less the terms on the other side. f grows until both ends of the interval round 
 summed in double-double (src/special/kernels.c).
 """
 
-import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -17,21 +16,11 @@ import torch
 from ... import _core
 from ..._dtypes import F64, NAMES
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, apply, convert_array, kernel, ratio, ratio_to_odd
+from .common import Array, Uncovered, apply, convert_array, kernel
+from .enclosures import Interval, bernoulli, decided
 
 _Interval = tuple[int, int]
 ORDERS = 200
-BITS = 1 << 15  # after so many more a value is not decided
-
-
-@functools.cache
-def _bernoulli(j: int) -> Fraction:
-    """B[2 j]/(2 j)!, by the recurrence of the series of x/(exp(x) - 1)."""
-    return -sum((_series(i) / math.factorial(2 * j - i + 1) for i in range(2 * j) if i < 2 or i % 2 == 0), Fraction(0))
-
-
-def _series(i: int) -> Fraction:
-    return Fraction(1) if i == 0 else Fraction(-1, 2) if i == 1 else _bernoulli(i // 2)
 
 
 def _power(m: int, q: int, s: int, f: int, a: int = 1, b: int = 1) -> _Interval:
@@ -52,7 +41,7 @@ def _above(m: int, q: int, s: int, f: int) -> _Interval:
         low, high = low + a, high + b
     rising, j = s, 1  # s (s + 1) ... (s + 2 j - 2)
     while True:
-        scale = _bernoulli(j) * rising
+        scale = bernoulli(j) * rising
         a, b = _power(m, q, s + 2 * j - 1, f, scale.numerator, scale.denominator)
         if -2 <= a and b <= 2:  # the rest has its sign and is smaller
             return low + min(a, 0), high + max(b, 0)
@@ -76,16 +65,13 @@ def _sum(m: int, q: int, s: int, f: int) -> _Interval:
 def _rounded(x: float | int, s: int, factor: int, dtype: Any) -> float:
     """The factor times the sum, in binary64; for a narrower format to odd."""
     m, q = x.as_integer_ratio()
-    f = 96 + max(0, (s - 1) * (abs(m) // q).bit_length())
-    round_one, last = ratio if dtype == F64 else ratio_to_odd, f + BITS
-    while f < last:
-        low, high = (v * factor for v in _sum(m, q, s, f))
-        low, high = min(low, high), max(low, high)
-        a, b = round_one(low, 1 << f), round_one(high, 1 << f)
-        if a == b and math.copysign(1.0, a) == math.copysign(1.0, b):
-            return a
-        f *= 2
-    raise Uncovered(f"a value at {x} that {BITS} bits do not decide")
+    more = max(0, (s - 1) * (abs(m) // q).bit_length())
+
+    def value(p: int) -> Interval:
+        low, high = sorted(v * factor for v in _sum(m, q, s, p + more))
+        return low, high, -(p + more)
+
+    return decided(value, dtype, f"a derivative of digamma at {x}")
 
 
 def _one(x: float | int, n: int, dtype: Any) -> float:
@@ -105,7 +91,7 @@ def _coefficients() -> list[float]:
     made: list[float] = []
     for n in range(2, FAST_ORDERS + 1):
         for j in range(1, 22):
-            value = _bernoulli(j) * math.prod(range(n, n + 2 * j))
+            value = bernoulli(j) * math.prod(range(n, n + 2 * j))
             made += [float(value), float(value - Fraction(float(value)))]
     return made
 
