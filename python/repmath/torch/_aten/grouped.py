@@ -197,9 +197,8 @@ def _slopes(g: torch.Tensor, made: torch.Tensor, terms: torch.Tensor, reduce: st
     if reduce == "mean":
         return KERNELS["divide"](g, n).expand(terms.shape)
     if reduce == "prod":
-        lines = terms.unsqueeze(1).repeat(
-            1, n, *[1] * (terms.ndim - 1)
-        )  # of each the gradient takes the place of one element
+        # Of each line the gradient takes the place of one element.
+        lines = terms.unsqueeze(1).repeat(1, n, *[1] * (terms.ndim - 1))
         lines[:, torch.arange(n), torch.arange(n)] = g
         if start is not None:
             lines = torch.cat([lines.new_full((segments, n, 1, *terms.shape[2:]), start), lines], 2)

@@ -284,10 +284,11 @@ def _roi_pool_backward(
 class _Deformed:
     """The samples of a deformable convolution, in binary64: (samples, groups of offsets, taps, places), with the corners' axis last where there is one."""
 
-    def __init__(
-        self, x: torch.Tensor, weight: torch.Tensor, offset: torch.Tensor, mask: torch.Tensor | None, stride: Any, pad: Any, dilation: Any, groups: int, sets: int
-    ):  # fmt: skip
-        _of_one_format(x, weight, offset, *(() if mask is None else (mask,)))
+    def __init__(self, x: torch.Tensor, weight: torch.Tensor, offset: torch.Tensor, mask: torch.Tensor, *geometry: int):
+        *pairs, groups, sets, masked = geometry
+        stride, pad, dilation = pairs[:2], pairs[2:4], pairs[4:]
+        self.masked = bool(masked)
+        _of_one_format(x, weight, offset, *((mask,) if masked else ()))
         n, channels, height, width = x.shape
         out, each, kh, kw = weight.shape
         oh, ow = (
@@ -297,7 +298,7 @@ class _Deformed:
         taps = kh * kw
         if (
             channels != each * groups or out % groups or channels % sets or offset.shape != (n, 2 * sets * taps, oh, ow)
-            or mask is not None and mask.shape != (n, sets * taps, oh, ow) or min(oh, ow, height, width) < 1
+            or masked and mask.shape != (n, sets * taps, oh, ow) or min(oh, ow, height, width) < 1
         ):  # fmt: skip
             raise ValueError("shapes that do not fit")
         self.n, self.channels, self.out, self.groups, self.sets, self.taps = n, channels, out, groups, sets, taps
@@ -308,7 +309,7 @@ class _Deformed:
         y = np.repeat(rows, kw, 0)[:, :, None] + moved[:, :, :, 0]
         z = np.tile(columns, (kh, 1))[:, None, :] + moved[:, :, :, 1]
         shape = n, sets, taps, oh * ow
-        self.mask = np.ones(shape) if mask is None else as_array(widened(mask)).reshape(shape)
+        self.mask = as_array(widened(mask)).reshape(shape) if masked else np.ones(shape)
         y, z = y.reshape(shape), z.reshape(shape)
         # A place that is not finite, or far outside, is beside the image.
         self.inside = (y > -1) & (y < height) & (z > -1) & (z < width)
@@ -361,22 +362,13 @@ def deform_conv2d(
     offset: torch.Tensor,
     mask: torch.Tensor,
     bias: torch.Tensor,
-    stride_h: int,
-    stride_w: int,
-    pad_h: int,
-    pad_w: int,
-    dilation_h: int,
-    dilation_w: int,
-    groups: int,
-    offset_groups: int,
-    use_mask: bool,
+    *geometry: int,
 ) -> torch.Tensor:
     """RN(bias + sum of weight*sample), samples of binary64: bilinear ones times the mask, one rounding per step."""
-    geometry = (stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w)
-    d = _Deformed(x, weight, offset, mask if use_mask else None, *geometry, groups, offset_groups)
+    d = _Deformed(x, weight, offset, mask, *geometry)
     columns = d.columns()
-    added = np.ones((d.n, groups, 1, columns.shape[3]))
-    own = as_array(widened(bias)).reshape(groups, d.out // groups, 1)
+    added = np.ones((d.n, d.groups, 1, columns.shape[3]))
+    own = as_array(widened(bias)).reshape(d.groups, d.out // d.groups, 1)
     made = _reductions.matmul(
         np.concatenate([d.filters, own], 2), np.concatenate([columns, added], 2), dtype=FORMATS[x.dtype]
     )
@@ -391,20 +383,11 @@ def _deform_conv2d_backward(
     offset: torch.Tensor,
     mask: torch.Tensor,
     bias: torch.Tensor,
-    stride_h: int,
-    stride_w: int,
-    pad_h: int,
-    pad_w: int,
-    dilation_h: int,
-    dilation_w: int,
-    groups: int,
-    offset_groups: int,
-    use_mask: bool,
+    *geometry: int,
 ) -> tuple[torch.Tensor, ...]:
     """With s the sample of a column, c = RN64(sum of weight*g) what it receives and m = RN64(c*mask): of weight RN(sum of g*RN64(s*mask)), of bias RN(sum of g), of
     mask RN(sum of c*s), of offset RN(sum of m*slope), of x RN(RN64(sum of RN64(m*weight of the corner)))."""
-    geometry = (stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w)
-    d = _Deformed(x, weight, offset, mask if use_mask else None, *geometry, groups, offset_groups)
+    d = _Deformed(x, weight, offset, mask, *geometry)
     received, dtype = d.received(g), FORMATS[x.dtype]
     n, sets, shape = d.n, d.sets, d.values.shape[:-1]
     c = np.asarray(_reductions.matmul(np.swapaxes(d.filters, 1, 2), received)).reshape(shape)
@@ -412,7 +395,7 @@ def _deform_conv2d_backward(
 
     def joined(a: Array) -> Array:
         """Samples and places as one axis, the last: (groups, rows, samples and places)."""
-        return np.ascontiguousarray(np.moveaxis(a, 0, 2)).reshape(groups, a.shape[2], n * a.shape[3])
+        return np.ascontiguousarray(np.moveaxis(a, 0, 2)).reshape(d.groups, a.shape[2], n * a.shape[3])
 
     of_weight = _reductions.matmul(joined(received), np.swapaxes(joined(d.columns()), 1, 2), dtype=dtype)
     of_bias = _reductions.matmul(joined(received), np.ones((n * received.shape[3], 1)), dtype=dtype)
@@ -439,6 +422,6 @@ def _deform_conv2d_backward(
         _rounded(of_x, x.dtype).view(x.shape),
         as_tensor(np.ascontiguousarray(of_weight)).view(weight.shape),
         as_tensor(np.ascontiguousarray(of_offset)).view(offset.shape),
-        as_tensor(np.ascontiguousarray(of_mask)).view(mask.shape) if use_mask else torch.zeros_like(mask),
+        as_tensor(np.ascontiguousarray(of_mask)).view(mask.shape) if d.masked else torch.zeros_like(mask),
         as_tensor(np.ascontiguousarray(of_bias)).view(-1),
     )
