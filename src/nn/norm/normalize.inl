@@ -359,6 +359,9 @@ static void rm_norm_store_statistics(const rm_norm_problem *f, rm_norm_row *r, c
 }
 #endif
 
+/* Whether sets have the loops of binary64 numbers: those of binary64 on the host have wide.h. */
+RM_FN int rm_norm_is_narrow(const rm_norm_problem *f) { return RM_DEVICE || f->format != RM_F64; }
+
 RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
   const rm_norm_problem *f = (const rm_norm_problem *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
@@ -368,7 +371,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   const int same = !RM_DEVICE && f->format != RM_F64 && rm_norm_is_one_number(&f->w) && rm_norm_is_one_number(&f->b);
   if (!same) rm_norm_factors(f, set0, set1, state, w, b);
   rm_norm_statistics t;
-  const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  const int known = rm_norm_is_narrow(f) && rm_norm_approximate(f, set0, set1, x, state, &t);
   if (!known && rm_row_defer(state)) return;
   rm_row_store s = {.u = x, .w = w, .b = b, .fmt = f->format};
   if (same) {
@@ -380,7 +383,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
 #if !RM_DEVICE
   rm_norm_wide wide;
   rm_wide_row row = {.x = x, .w = w, .b = b};
-  const int in_wide = f->format == RM_F64 && rm_norm_wide_statistics(f, set0, set1, x, &wide);
+  const int in_wide = !rm_norm_is_narrow(f) && rm_norm_wide_statistics(f, set0, set1, x, &wide);
   if (in_wide) undecided = rm_norm_wide_forward(f, set0, set1, &wide, &row, state);
   else
 #endif
@@ -469,7 +472,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
   rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
   rm_norm_factors(f, set0, set1, state, w, NULL);
   rm_norm_statistics t;
-  int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  int known = rm_norm_is_narrow(f) && rm_norm_approximate(f, set0, set1, x, state, &t);
   rm_row_store s = {.u = h, .v = x, .fmt = f->format};
   if (known) {
     double sums[3];
@@ -496,7 +499,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
 #if !RM_DEVICE
   rm_norm_wide wide;
   rm_wide_row row = {.x = x, .w = w, .g = g};
-  if (f->format != RM_F64 || !rm_norm_wide_statistics(f, set0, set1, x, &wide) ||
+  if (rm_norm_is_narrow(f) || !rm_norm_wide_statistics(f, set0, set1, x, &wide) ||
       !rm_norm_wide_backward(f, set0, set1, &wide, &row, state, &undecided))
 #endif
     undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);

@@ -57,9 +57,11 @@ RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_
   double *x = rm_row_buffer(state, 0);
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_statistics t = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0}; /* threads of a block each have their own */
-  int known = rm_norm_approximate(f, set0, set1, x, state, &t);
-#if !RM_DEVICE
-  if (f->format == RM_F64) known = rm_norm_wide_statistics(f, set0, set1, x, &s->wide[set]);
+#if RM_DEVICE
+  const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+#else
+  const int known = f->format == RM_F64 ? rm_norm_wide_statistics(f, set0, set1, x, &s->wide[set])
+                                        : rm_norm_approximate(f, set0, set1, x, state, &t);
 #endif
   if (!known) t.rel = -1.0;
   s->statistics[set] = t;
