@@ -43,7 +43,7 @@ endfunction()
 
 rm_function_sources(loops loops .c "@loops@\n")
 rm_isa_sources(${loops})
-# On CPUs without AVX2 small code: a wheel is a fiftieth smaller.
+# On CPUs without AVX2 small code: a wheel is a fiftieth smaller, and functions take a fortieth longer, gelu of f64 a fifth.
 set_source_files_properties(${loops} PROPERTIES COMPILE_OPTIONS
   "$<$<AND:$<CONFIG:Release>,$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>>:-Os>")
 rm_function_sources(accurate accurate .c [[

@@ -13,8 +13,8 @@
 #include "kernels.h"
 
 /* Results of a part; terms that are added together. Buffers: their elements, their weights, and three numbers of each
- * result. Parts of fewer than FEW results are computed one by one;
- * BLOCK points with lists of their own come to a thread together. */
+ * result. Parts of fewer than FEW results are computed one by one; BLOCK points with lists of their own come to a thread
+ * together. */
 enum { PART = 256, TOGETHER = 8, BUFFERS = 2 * TOGETHER + 3, FEW = 4, BLOCK = 64 };
 enum { FORMAT_X = 1, FORMAT, GATHER, X, STRIDES, Y };
 
@@ -135,9 +135,7 @@ static void sum_of(const part *given, rm_row_state *state) {
   const terms first = terms_of(&p, 0, 0);
   char *const out =
       f->y + ((f->by_points ? p.line : p.line * f->g.points + p.point) * f->row + p.begin) * rm_size_of(f->format);
-  state->tiers.fast += n;
   if (n < FEW) { /* less than whole vectors and their buffers take */
-    state->tiers.fast -= n;
     for (int64_t i = 0; i < n; i++) rm_write_bits(out + i * rm_size_of(f->format), resolve(&p, i, state), f->format);
     return;
   }
@@ -183,7 +181,7 @@ static void sum_of(const part *given, rm_row_state *state) {
     for (left = 0; left < n; left++) state->undecided[left] = left;
   for (int64_t i = 0; i < left; i++)
     rm_write_bits(out + state->undecided[i] * rm_size_of(f->format), resolve(&p, state->undecided[i], state), f->format);
-  state->tiers.fast -= left;
+  state->tiers.fast += n - left;
 }
 
 static void sum_part(const void *operation, int64_t row, rm_row_state *state) {
