@@ -15,7 +15,7 @@ import repmath
 
 from .. import _core, _random_modes, rounding
 from .._dtypes import NAMES
-from . import _stochastic_convolution, _stochastic_quick, _stochastic_rows
+from . import _stochastic_convolution, _stochastic_quick, _stochastic_rows, _stochastic_wide
 from ._aten.common import same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
@@ -303,6 +303,30 @@ def _addmm(at: _Place, bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, 
     return at.products(as_array(a), as_array(b), FORMATS[dtype], as_array(bias))
 
 
+def _linear(at: _Place, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> Any:
+    dtype = _format(x, weight) if bias is None else _format(x, weight, bias)
+    return at.products(
+        as_array(x), as_array(weight).swapaxes(-1, -2), FORMATS[dtype], None if bias is None else as_array(bias)
+    )
+
+
+def _baddbmm(at: _Place, bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _addmm(at, bias, a, b, beta=beta, alpha=alpha)
+
+
+def _copy(at: _Place, into: torch.Tensor, x: torch.Tensor, non_blocking: bool = False) -> Any:
+    """To a wider format, or its own, a copy rounds nothing."""
+    kinds = into.dtype in FORMATS and x.dtype in FORMATS
+    if not kinds or (into.dtype is not x.dtype and into.dtype.itemsize < 8 and x.dtype.itemsize <= into.dtype.itemsize == 2):
+        raise _Lacks("from this format it is")
+    at.into = None
+    if into.dtype is x.dtype or into.dtype.itemsize > x.dtype.itemsize:
+        return into.copy_(x)
+    wide = x.expand(into.shape)
+    nearest = as_array(wide.to(into.dtype))
+    return into.copy_(as_tensor(_stochastic_rows.convert(at, nearest, wide)))
+
+
 def _products(at: _Place, dtype: torch.dtype) -> Callable[..., Any]:
     return lambda a, b, bias: at.products(a, b, FORMATS[dtype], bias)
 
@@ -438,6 +462,9 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "mv.default": _matmul,
     "dot.default": _matmul,
     "addmm.default": _addmm,
+    "linear.default": _linear,
+    "baddbmm.default": _baddbmm,
+    "copy_.default": _copy,
     "convolution.default": _convolution,
     "convolution_backward.default": _convolution_backward,
 }
@@ -693,7 +720,7 @@ class _Mode(TorchDispatchMode):
     def _one(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
         """The results of a call: of its handler, of its formula, or rounded to nearest."""
         handler, formula = HANDLERS.get(name), _stochastic_rows.HANDLERS.get(name)
-        reason, nearest = "it is", None
+        reason, nearest, inplace = "it is", None, name.split(".")[0].endswith("_")
         if handler is not None:
             try:
                 return _as_tensors(handler(at, *args, **kwargs))
@@ -710,7 +737,6 @@ class _Mode(TorchDispatchMode):
                 at.words, self.block.calls = words, calls
         if formula is not None:
             try:
-                inplace = name.split(".")[0].endswith("_")
                 if nearest is None:
                     nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
                 if name == "_to_copy.default":
@@ -721,8 +747,17 @@ class _Mode(TorchDispatchMode):
                 return _as_tensors(formula(at, _as_arrays(nearest), *args, **kwargs))
             except _Lacks as error:
                 reason = str(error)
+        if nearest is None:
+            nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
+        if _stochastic_wide.has(name):
+            words, calls = at.words, self.block.calls
+            try:
+                return _as_tensors(_stochastic_wide.rounded(at, name, func, args, kwargs, nearest))
+            except _stochastic_wide.Unknown as error:
+                at.words, self.block.calls = words, calls
+                reason = str(error) if reason == "it is" else reason
         self.block._lacks(name, reason)
-        return func(*args, **kwargs) if nearest is None else nearest
+        return nearest
 
     def _perturbed(self, at: _Place, name: str, made: Any) -> Any:
         found = list(_tensors(made))

@@ -1,0 +1,175 @@
+"""Operators that stochastic() rounds by their results in binary64: PyTorch's own samples against the exact values of their definitions and the words
+of their elements."""
+
+import pytest
+
+pytest.importorskip("expecttest", reason="expecttest, which PyTorch's samples need, is not installed")
+
+import aten_exact  # noqa: E402
+import aten_rows  # noqa: E402, F401
+import gmpy2  # noqa: E402
+import numpy as np  # noqa: E402
+import rounding_oracle  # noqa: E402
+from opinfo_cases import DATABASE, arguments, samples  # noqa: E402
+
+torch = pytest.importorskip("torch")
+
+from repmath.torch import UncoveredOperatorError, _stochastic_wide, stochastic  # noqa: E402
+from repmath.torch._aten.table import OPERATORS  # noqa: E402
+from repmath.torch._tensors import as_tensor  # noqa: E402
+
+FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+SEED, SAMPLE = 11, 3
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The calls that the module answers: name, overload, arguments, results, number of the first array."""
+    made, rounded = [], _stochastic_wide.rounded
+    exact = lambda function, *row, dtype: rounding_oracle.exact_value(function, row)  # noqa: E731
+    monkeypatch.setattr(aten_exact, "by_mpfr", exact)
+
+    def recorded(at, name, func, args, kwargs, nearest):
+        before, number = aten_exact.kept((args, kwargs)), at.words["stream"] & (2**32 - 1)
+        found = rounded(at, name, func, args, kwargs, nearest)
+        made.append((func, *before, list(found) if isinstance(found, tuple) else [found], number))
+        return found
+
+    monkeypatch.setattr(_stochastic_wide, "rounded", recorded)
+    return made
+
+
+def bits(t):
+    return (
+        t.contiguous()
+        .view({2: torch.int16, 4: torch.int32}[t.element_size()])
+        .reshape(-1)
+        .numpy()
+        .view(f"u{t.element_size()}")
+    )
+
+
+def check(func, args, keywords, found, number, mode):
+    """How many elements have the bits of their exact values and words."""
+    line = OPERATORS.get(func)
+    if line is None or line.function not in aten_exact.DEFINITIONS:
+        return 0
+    results = [torch.from_numpy(r) if isinstance(r, np.ndarray) and r.dtype.name != "bfloat16" else r for r in found]
+    results = [as_tensor(r) if isinstance(r, np.ndarray) else r for r in results]
+    floats = [t for t in results if isinstance(t, torch.Tensor) and t.dtype in FORMATS]
+    expected = aten_exact.DEFINITIONS[line.function](aten_exact.Call(func, args, keywords, results))
+    compared = 0
+    for out, wanted in zip([t for t in results if isinstance(t, torch.Tensor)], expected or (), strict=False):
+        if wanted is None or out.dtype not in FORMATS:
+            continue
+        stream = (SAMPLE << 32) + number + [t is out for t in floats].index(True)
+        words, ours = rounding_oracle.words(SEED, stream, 0, out.numel()), bits(out)
+        for i, value in wanted.items():
+            value = aten_exact.recognised(value) if value is not None and not isinstance(value, float) else None
+            if value is None or value == 0 or not gmpy2.is_finite(value):
+                continue
+            compared += 1
+            want = rounding_oracle.rounded(value, FORMATS[out.dtype], mode, int(words[i]))
+            assert int(ours[i]) == want, f"{func}: element {i} of {value}"
+    return compared
+
+
+def runs(name, mode, calls, dtypes=tuple(FORMATS)):
+    op, compared = DATABASE[name], 0
+    for dtype in (d for d in dtypes if d in op.supported_dtypes("cpu")):
+        for sample in samples(op, dtype, 4 if dtype is torch.float32 else 2):
+            args, keywords = arguments(sample, dtype)
+            try:
+                with stochastic(SEED, SAMPLE, mode):
+                    op(*args, **keywords)
+            except (UncoveredOperatorError, RuntimeError, ValueError, TypeError):
+                pass
+            made, calls[:] = calls[:], []
+            for call in made:
+                compared += check(*call, mode)
+    return compared
+
+
+# By PyTorch's names.
+OPERATORS_OF_SAMPLES = (
+    "pow rsub remainder floor_divide atan2 hypot logaddexp xlogy special.xlog1py special.entr lgamma digamma i0 special.i1 cumsum cumprod "
+    "prod var std var_mean std_mean logsumexp nansum trace index_add scatter_add index_put baddbmm addbmm addmv addr linalg.cross "
+    "nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d "
+    "nn.functional.leaky_relu nn.functional.hardsigmoid nn.functional.glu nn.functional.prelu nn.functional.softshrink nn.functional.logsigmoid "
+    "nn.functional.huber_loss nn.functional.smooth_l1_loss lerp deg2rad special.hermite_polynomial_h"
+).split()
+
+
+@pytest.mark.parametrize("name", OPERATORS_OF_SAMPLES)
+def test_samples(name, calls):
+    assert runs(name, "stochastic", calls) > 0
+
+
+@pytest.mark.parametrize("name", ["cumsum", "nn.functional.avg_pool2d", "index_add", "nn.functional.adaptive_avg_pool2d"])
+def test_equal_chances(name, calls):
+    """Of sums of numbers of few digits, none of which is a number of a narrower format."""
+    assert runs(name, "random", calls, (torch.float32,)) > 0
+
+
+def test_words_of_another_element_are_seen(monkeypatch, calls):
+    """A control: words from element 1 on, and a stream that all results share."""
+    place = _stochastic_wide._random_modes.place
+    monkeypatch.setattr(
+        _stochastic_wide._random_modes, "place", lambda mode, seed, stream: (*place(mode, seed, stream)[:3], 1)
+    )
+    with pytest.raises(AssertionError, match="element"):
+        runs("cumsum", "stochastic", calls)
+    monkeypatch.setattr(_stochastic_wide._random_modes, "place", lambda mode, seed, stream: place(mode, seed, SAMPLE << 32))
+    with pytest.raises(AssertionError, match="element"):
+        runs("var_mean", "stochastic", calls)
+
+
+def test_a_value_that_depends_on_the_format_is_refused(monkeypatch):
+    monkeypatch.setattr(_stochastic_wide, "has", lambda name: True)
+    x = torch.linspace(0, 1, 12).reshape(1, 3, 4) ** 3
+    with stochastic(), pytest.raises(UncoveredOperatorError, match=r"upsample_linear1d.*it is not there"):
+        torch.nn.functional.interpolate(x, size=7, mode="linear")
+    with stochastic(strict=False) as block:
+        torch.nn.functional.interpolate(x, size=7, mode="linear")
+    assert sum(block.uncovered.values()) == 1
+
+
+def test_what_binary64_leaves_open_is_refused():
+    """A sum that is 2^-100 above the threshold of its word: binary64 has it below."""
+    v = 2 * int(rounding_oracle.words(1, 0, 0, 1)[0]) + 1
+    x = torch.tensor([1.0, (v >> 12) * 2.0**-44, (v & 4095) * 2.0**-56, 2.0**-100])
+    with stochastic(1), pytest.raises(UncoveredOperatorError, match="of elements within 2\\^-52 of a threshold"):
+        torch.ops.aten.nansum(x)
+    x[2] += 2.0**-50
+    with stochastic(1):
+        assert float(torch.ops.aten.nansum(x)) == 1 + 2.0**-23
+
+
+def test_losses_with_weights_and_smoothing():
+    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(2))
+    target, weight = torch.tensor([0, 3, 1, 1, 2]), torch.tensor([0.5, 1.0, 2.0, 0.25])
+    with stochastic(SEED, SAMPLE) as block:
+        got = torch.nn.functional.cross_entropy(x, target, weight, label_smoothing=0.1)
+    assert block.calls == 1 and not block.uncovered
+    with gmpy2.context(precision=1400):
+        rows = [[gmpy2.mpfr(v) for v in row] for row in x.tolist()]
+        logs = [[v - gmpy2.log(sum(map(gmpy2.exp, row))) for v in row] for row in rows]
+        w, eps, total = weight.tolist(), gmpy2.mpfr(0.1), gmpy2.mpfr(0)
+        for row, t in zip(logs, target.tolist(), strict=True):
+            total -= (1 - eps) * w[t] * row[t] + eps / 4 * sum(a * b for a, b in zip(w, row, strict=True))
+        value = gmpy2.mpq(total / sum(w[t] for t in target.tolist()))
+    word = int(rounding_oracle.words(SEED, SAMPLE << 32, 0, 1)[0])
+    assert int(bits(got)[0]) == rounding_oracle.rounded(value, "f32", "stochastic", word)
+
+
+def test_copies_to_narrower_formats_round():
+    x = torch.rand(50, generator=torch.Generator().manual_seed(1))
+    made = torch.zeros(50, dtype=torch.bfloat16)
+    with stochastic(SEED, SAMPLE) as block:
+        made.copy_(x)
+        same = torch.zeros(50).copy_(x)
+        want = x.to(torch.bfloat16)
+    assert block.calls == 3 and same.equal(x)
+    with stochastic(SEED, SAMPLE):
+        assert x.to(torch.bfloat16).equal(made) and not want.equal(made)
