@@ -5,6 +5,7 @@ exp, are transcendental (Siegel, Shidlovskii), and so no boundary of rounding. O
 that for formats below binary64 in binary64 (src/special/kernels.c).
 """
 
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,11 +19,11 @@ from ..._dtypes import F64, NAMES
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, convert, convert_array
 from .enclosures import Interval, decided
-from .special import bessel_j
+from .special import bessel_j, scaled_bessel_i
 
 _Interval: TypeAlias = tuple[int, int]
 TERMS = 110  # what the series takes at 64
-FAR = 4096  # beyond which series are too long: J has expansions there, I over exp is refused
+FAR = 4096  # beyond which series are too long: expansions serve there
 _OVERFLOW = 720  # exp(x)/sqrt(2 pi x) is beyond binary64 from there on
 
 
@@ -50,6 +51,8 @@ def _value(m: int, q: int, order: int, sign: int, scaled: bool, f: int) -> _Inte
 
 def _rounded(x: float, order: int, sign: int, scaled: bool, dtype: Any) -> float:
     """At a number above 0, in binary64; for a narrower format to odd."""
+    if scaled and x > FAR:
+        return decided(functools.partial(scaled_bessel_i, x, order), dtype, f"a Bessel function at {x}")
     m, q = x.as_integer_ratio()
     more = max(0, q.bit_length() - m.bit_length()) + (3 * int(x) if sign < 0 else 0)
 
@@ -116,10 +119,7 @@ def _enter(name: str, order: int, sign: int, scaled: bool) -> None:
         made, undecided = np.empty(points.shape, target), np.empty(points.shape, np.uint8)
         if points.size and CALLS[name].values(NAMES[points.dtype], NAMES[target], points, made, undecided):
             rest = np.flatnonzero(undecided)
-            wide = points[rest].astype(F64)
-            if scaled and (np.isfinite(wide) & (np.abs(wide) > FAR)).any():
-                raise Uncovered(f"numbers beyond {FAR}")
-            made[rest] = _rest(wide, order, sign, scaled, target)
+            made[rest] = _rest(points[rest].astype(F64), order, sign, scaled, target)
         return as_tensor(made).view(x.shape)
 
     KERNELS[name], CALLS[name] = call, _core.Special(1, (order, sign, scaled), _table(order))

@@ -123,33 +123,60 @@ def modified_k(x: float, nu: int, scaled: bool, p: int) -> Interval:
     return made if scaled else en.mul(made, en.exp(en.neg(exact), q), p)
 
 
+def _waves(exact: Interval, nu: int, far: tuple[Interval, Interval], second: bool, p: int) -> Interval:
+    """J, or Y where `second`, of the sums P and Q (DLMF 10.17.3 and 4), where sines and cosines of x - pi/4 and of x - 3 pi/4 are sums of those of x."""
+    s, c = en.sin_cos(exact, p)
+    less, more = en.sub(s, c, p), en.add(s, c, p)
+    if nu:
+        less, more = en.neg(more), less
+    if second:
+        made = en.add(en.mul(less, far[0], p), en.mul(more, far[1], p), p)
+    else:
+        made = en.sub(en.mul(more, far[0], p), en.mul(less, far[1], p), p)
+    return en.div(made, en.sqrt(en.mul(en.pi(p), exact, p), p), p)
+
+
 def bessel_y(x: float, nu: int, p: int) -> Interval:
     q = p + 16
     exact = en.dyadic(x)
     far = _hankel(exact, nu, q, True) if x > 0.35 * q else None
     if far is None:
         return en.div(_scaled(_bessel_second(x, nu, -1, p), 1), en.pi(q), q)
-    s, c = en.sin_cos(exact, q)
-    less, more = en.sub(s, c, q), en.add(s, c, q)
-    if nu:
-        less, more = en.neg(more), less
-    made = en.add(en.mul(less, far[0], q), en.mul(more, far[1], q), q)
-    return en.div(made, en.sqrt(en.mul(en.pi(q), exact, q), q), q)
+    return _waves(exact, nu, far, True, q)
 
 
 def bessel_j(x: float, nu: int, p: int) -> Interval:
-    """J by the same expansions, of numbers above 4096."""
+    """J by its expansion, which has bits enough where x is above 0.35 times their number."""
     q = p + 16
     exact = en.dyadic(x)
     far = _hankel(exact, nu, q, True)
     if far is None:
         raise en.TooWide
-    s, c = en.sin_cos(exact, q)
-    less, more = en.sub(s, c, q), en.add(s, c, q)
-    if nu:
-        less, more = en.neg(more), less
-    made = en.sub(en.mul(more, far[0], q), en.mul(less, far[1], q), q)
-    return en.div(made, en.sqrt(en.mul(en.pi(q), exact, q), q), q)
+    return _waves(exact, nu, far, False, q)
+
+
+def scaled_bessel_i(x: float, nu: int, p: int) -> Interval:
+    """exp(-x) I for x of 4096 and more, by DLMF 10.40.5, whose second sum is imaginary.
+
+    By DLMF 10.34.2, pi i I(x) is exp(-nu pi i) K(x) - K(x exp(pi i)), and the first of these is real times 1 or -1: the real part of I comes from the second
+    alone. With 10.40(iii) at a phase of pi, what k terms leave of its sum is at most 2 chi(k) |t[k]| exp(|nu**2 - 1/4| chi(1)/x) in magnitude. chi(1) = pi/2,
+    so that the exponential is below 1.0003, and chi(k) <= k + 1: what is left is at most 3 (k + 1) |t[k]|.
+    """
+    q = p + 16
+    exact = en.dyadic(x)
+    term = total = en.ONE
+    k = 0
+    while en.top(term) > -q:
+        k += 1
+        c = (2 * k - 1) ** 2 - 4 * nu  # of nu = 1 the first one is negative: all further terms are
+        following = en.div(en.mul(term, (c, c, 0), q), en.mul((8 * k, 8 * k, 0), exact, q), q)
+        if k > 1 and en.top(following) >= en.top(term) + 1:
+            raise en.TooWide
+        term = following
+        total = en.add(total, term, q)
+    rest = 4 * (k + 1) * max(abs(term[0]), abs(term[1]))  # |t[k]| itself is in the sum, and is left again
+    total = en.add(total, (-rest, rest, term[2]), q)
+    return en.div(total, en.sqrt(en.mul(_scaled(en.pi(q), 1), exact, q), q), q)
 
 
 def spherical_j0(x: float, p: int) -> Interval:
