@@ -11,7 +11,7 @@ import rounding_oracle
 torch = pytest.importorskip("torch")
 
 import repmath.torch  # noqa: E402
-from repmath import _random_modes  # noqa: E402
+from repmath import _core, _random_modes  # noqa: E402
 from repmath.torch import UncoveredOperatorError, _stochastic_balls, _stochastic_quick, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
@@ -405,3 +405,27 @@ def test_unmodified_models_train(mode):
         return repmath.torch.digest(*parameters)
 
     assert run(1) == run(1) != run(2)
+
+
+@pytest.mark.parametrize("what", ["forward", "input", "weight"])
+def test_no_balls_of_binary64(what):
+    """The library's balls are of narrower formats: a call in binary64 says so, and writes nothing."""
+    x, made = np.ones((1, 1, 1, 4)), np.full(4, 7.0)
+    out, strides = (made, (0, 0, 0, 8)) if what == "weight" else (made.reshape(x.shape), None)
+    with pytest.raises(ValueError, match="beyond its range"):
+        _core.normalize(
+            what,
+            "f64",
+            True,
+            x,
+            None if what == "forward" else x,
+            None,
+            None,
+            None,
+            None,
+            EPS,
+            out,
+            strides,
+            (np.empty(4), np.empty(4)),
+        )
+    assert (made == 7.0).all()

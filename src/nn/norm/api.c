@@ -50,7 +50,8 @@ rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, con
   rm_row_balls balls;
   const rm_row_balls *const asked = rm_row_balls_asked(&balls, dw);
   if (rm_isa_status()) return RM_ERR_ISA;
-  const rm_status status = rm_norm_check(&f, &call);
+  rm_status status = rm_norm_check(&f, &call);
   f.balls = asked;
+  if (!status && asked && f.sets[0] && f.format == RM_FORMAT_F64) status = RM_ERR_RANGE;
   return status || f.sets[0] == 0 ? status : rm_norm_backward_weights(&f);
 }
