@@ -5,8 +5,9 @@
  * least number. A quotient or root of at most 24 bits, q b = a or q^2 = a, is known to be exact: the difference is a multiple
  * of 2^-78 q b, so that it cannot be lost in the 2^-102 of it that vf64_mul_err may err by. So operations that are exact keep
  * a radius of 0. A radius is computed in at most 16 operations of positive numbers, each with a relative error of at most
- * 2^-53 but underflow, and is then multiplied by 1 + 2^-48 and, if it is not 0, enlarged by 2^-1060. What is infinite or
- * NaN makes a middle or a radius so, which no rounding decides. */
+ * 2^-53 but underflow, and is then multiplied by 1 + 2^-48 and, if it is not 0, enlarged by 2^-1000. What is infinite or
+ * NaN makes a middle or a radius so, which no rounding decides. What is added for underflow is a normal number, since some CPUs
+ * take a hundred cycles for a multiplication and addition with a subnormal one; thresholds of formats are 0 or above 2^-200. */
 #pragma once
 
 #include "../../crlibm/simd/machine.h"
@@ -18,12 +19,12 @@ typedef struct {
 RM_FN rm_vball rm_vball_exact(vf64 m) { return (rm_vball){m, vf64_set1(0.0)}; }
 
 RM_FN rm_vball rm_vball_within(vf64 m, vf64 r) {
-  const vf64 zero = vf64_set1(0.0), more = vf64_mad(r, vf64_set1(1.0 + 0x1p-48), vf64_set1(0x1p-1060));
+  const vf64 zero = vf64_set1(0.0), more = vf64_mad(r, vf64_set1(1.0 + 0x1p-48), vf64_set1(0x1p-1000));
   return (rm_vball){m, vf64_select(vf64_eq(r, zero), zero, more)};
 }
 
-/* How far a value can be from m, to which it was rounded. */
-RM_FN vf64 rm_half_place(vf64 m) { return vf64_mad(vf64_abs(m), vf64_set1(0x1p-53), vf64_set1(0x1p-1074)); }
+/* At least how far a value can be from m, to which it was rounded: 2^-53 |m| and, in underflow, 2^-1075. */
+RM_FN vf64 rm_half_place(vf64 m) { return vf64_mad(vf64_abs(m), vf64_set1(0x1p-53), vf64_set1(0x1p-1000)); }
 
 RM_FN rm_vball rm_vball_add(rm_vball a, rm_vball b) {
   vf64 lost;
