@@ -1,5 +1,6 @@
 """repmath.study: estimates of digits, arms, orders of sums; a test for each defect of published scripts that it must not repeat."""
 
+import contextlib
 import csv
 import hashlib
 import itertools
@@ -11,7 +12,7 @@ import pytest
 
 import repmath
 from repmath import cli, study
-from repmath.study import _arms, _order
+from repmath.study import _arms, _digits, _order, _progress, _variability
 
 # --- digits ---
 
@@ -347,8 +348,6 @@ def test_the_command_line_writes_tables_and_a_page(tmp_path, capsys):
 
 
 def test_steps_that_vary_by_themselves_are_refused():
-    import contextlib
-
     rng = np.random.default_rng(0)
     block = lambda i: contextlib.nullcontext()  # noqa: E731
     with pytest.raises(ValueError, match="step is not deterministic: 'y'"):
@@ -364,3 +363,136 @@ def test_a_multiway_sum_of_two_levels():
     tree = ((0, 1, 2), (3, 4, 5), (6, 7, 8))
     found = study.order(lambda x: add(tree, x), 9)
     assert shape(found.root) == shape(tree) and _order._leaves(found.root) != []
+
+
+def test_digits_of_a_narrow_format_end_at_its_own():
+    """A published table had more digits than float32 holds: the ceiling of its formula where all samples are alike."""
+    torch = pytest.importorskip("torch")
+    block = lambda i: contextlib.nullcontext()  # noqa: E731
+    found = study.variability(lambda: {k: torch.ones(3, dtype=getattr(torch, k)) for k in _digits.PRECISION}, 3, block=block)
+    for kind, bits in _digits.PRECISION.items():
+        assert found[kind].censored.all() and np.allclose(found[kind].value, bits * math.log10(2)), kind
+
+
+def test_samples_are_kept_and_a_study_goes_on(tmp_path):
+    made, stop = [], [3]
+
+    def block(i):
+        if i == stop[0]:
+            raise KeyboardInterrupt
+        made.append(i)
+        return contextlib.nullcontext()
+
+    def step():
+        return {"y": np.float32([1, 2]) + np.float32(made[-1]) * np.float32(1e-6)}
+
+    with pytest.raises(KeyboardInterrupt):
+        study.variability(step, 5, block=block, keep=tmp_path)
+    assert made == [0, 0, 1, 2] and len(list(tmp_path.iterdir())) == 3
+    made.clear()
+    stop[0] = None
+    found = study.variability(step, 5, block=block, keep=tmp_path)
+    assert made == [3, 4]
+    whole = study.variability(step, 5, block=block)
+    assert found["y"].value.tolist() == whole["y"].value.tolist() and found["y"].summary() == whole["y"].summary()
+
+
+def test_too_few_samples_are_seen_before_any_is_made():
+    with pytest.raises(ValueError, match="samples are 10; 59 are needed"):
+        study.variability(
+            lambda: pytest.fail("a sample was made"), 10, block=lambda i: contextlib.nullcontext(), method="general"
+        )
+
+
+def test_layers_gradients_and_parameters_of_a_model():
+    torch = pytest.importorskip("torch")
+    import repmath.torch
+
+    with repmath.torch.reproducible():
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(inplace=True), torch.nn.Linear(4, 2))
+    optimizer, before = torch.optim.SGD(model.parameters(), lr=0.1), [p.detach().clone() for p in model.parameters()]
+
+    def step():
+        optimizer.zero_grad()
+        loss = model(torch.ones(5, 3)).square().mean()
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss}
+
+    found = study.variability(step, 4, block=lambda i: repmath.torch.stochastic(sample=i), model=model, method="parker")
+    layers = {f"{kind} {n}" for kind in ("layer", "gradient at") for n in "012"}
+    inner = {f"{kind} {n}.{part}" for kind in ("parameter", "gradient of") for n in "02" for part in ("weight", "bias")}
+    assert set(found) == {"loss"} | layers | inner and not found["layer 2"].censored.all()
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+
+
+def test_only_stochastic_roundings_mean_holds_the_harmonic_sum():
+    found = study.harmonic(3000, 1024)
+    assert abs(found["stochastic"]["off"]) < 4 < min(abs(found[mode]["off"]) for mode in ("random", "up_down"))
+    with pytest.raises(ValueError, match="samples must be"):
+        study.harmonic(10, 1)
+
+
+STEP = """
+import torch
+def step():
+    return {"y": torch.ones(2) / 3}
+def net():
+    return torch.nn.Linear(1, 1)
+def wrong():
+    return 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["variability", "S:absent"], "has no function 'absent'"),
+        (["variability", "S:step", "--seed", "-1"], "seed must be from 0"),
+        (["variability", "S:step", "--samples", "10", "--method", "general"], "59 are needed"),
+        (["variability", "S:step", "--confidence", "2"], "confidence must be between 0 and 1"),
+        (["variability", "S:wrong"], "step must return a dict"),
+        (["variability", "S:step", "--model", "other"], "has no function 'other'"),
+        (["harmonic", "--n", "1"], "n must be an integer of at least 2"),
+        (["arms", "S:step", "--runs", "1"], "runs must be an integer of at least 2"),
+        (["cost", "nowhere.py:step"], "script 'nowhere.py' is no file"),
+    ],
+)
+def test_the_command_line_names_what_is_wrong(arguments, message, tmp_path, capsys):
+    pytest.importorskip("torch")
+    script = tmp_path / "s.py"
+    script.write_text(STEP)
+    arguments = [a.replace("S:", f"{script}:") for a in arguments]
+    assert cli.main(["study", *arguments, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_interrupted_command_says_that_it_goes_on(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("torch")
+    script = tmp_path / "s.py"
+    script.write_text(STEP)
+    command = ["study", "variability", f"{script}:step", "--samples", "3", "--out", str(tmp_path / "out")]
+    save = _variability._save
+
+    def stopping(file, sample):
+        save(file, sample)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_variability, "_save", stopping)
+    assert cli.main(command) == 130 and "the same command goes on" in capsys.readouterr().err
+    monkeypatch.setattr(_variability, "_save", save)
+    assert cli.main(command) == 0
+    table = (tmp_path / "out" / "digits.csv").read_text()
+    script.write_text(STEP + "\n")  # another script has samples of its own
+    assert cli.main(command) == 0 and len(list((tmp_path / "out").glob("samples-*"))) == 2
+    assert (tmp_path / "out" / "digits.csv").read_text() == table
+
+
+def test_a_bar_or_lines_show_progress(capsys):
+    say = _progress.progress(2, True)
+    say("a")
+    say("b")
+    assert capsys.readouterr().err == "1/2: a\n2/2: b\n"
+    _progress.progress(2, False)("a")
+    assert capsys.readouterr().err == ""

@@ -6,6 +6,7 @@ Moments are computed with repmath, so that tables of repmath's own runs are the 
 from ._arms import Run, arms, compare
 from ._cost import cost
 from ._digits import Digits, digits, samples_needed
+from ._harmonic import harmonic
 from ._localize import Localized, localize
 from ._order import Tree, certificate, order
 from ._report import Report
@@ -13,6 +14,6 @@ from ._variability import variability
 from ._warden import warden
 
 __all__ = [
-    "Digits", "Localized", "Report", "Run", "Tree", "arms", "certificate", "compare", "cost", "digits", "localize", "order",
+    "Digits", "Localized", "Report", "Run", "Tree", "arms", "certificate", "compare", "cost", "digits", "harmonic", "localize", "order",
     "samples_needed", "variability", "warden",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ import numpy as np
 import repmath
 
 from ._needs import need
+from ._progress import progress as progress_of
 
 ARMS = ("CONTROL", "ALGO", "IMPL", "ALGO+IMPL")
 VARIABLES = ("REPMATH_ISA", "REPMATH_NUM_THREADS", "OMP_NUM_THREADS", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_MAX_CPU_ISA")
@@ -201,7 +202,7 @@ def arms(
         A folder. Results that it has are not computed again.
     seed : int
     progress : bool
-        Print each run to stderr.
+        Show on standard error which run is done.
 
     Returns
     -------
@@ -221,6 +222,7 @@ def arms(
     folder = pathlib.Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     results: dict[str, list[Run]] = {}
+    say = progress_of(runs * len(arms), progress)
     for arm in arms:
         for i, (number, reproducible, setting) in enumerate(settings(arm, runs, seed)):
             file = folder / f"{arm.replace('+', '_')}-{i}.npz"
@@ -241,8 +243,7 @@ def arms(
                     last = (done.stderr.strip().splitlines() or ["no message"])[-1]
                     raise RuntimeError(f"run {i} of {arm} failed: {last}")
             results.setdefault(arm, []).append(load(file, setting))
-            if progress:
-                print(f"{arm} {i + 1}/{runs}: accuracy {results[arm][-1].accuracy:.4f}", file=sys.stderr, flush=True)
+            say(f"{arm}, accuracy {results[arm][-1].accuracy:.4f}")
     return results
 
 

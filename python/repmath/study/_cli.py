@@ -1,6 +1,8 @@
-"""repmath study order | warden | arms | variability | localize | cost: tables, pictures and a page in a folder."""
+"""repmath study order | warden | harmonic | arms | variability | localize | cost: tables, pictures and a page in a folder."""
 
 import argparse
+import hashlib
+import pathlib
 import runpy
 import sys
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from ._arms import ARMS, as_json, compare, split_script, tests
 from ._arms import arms as run_arms
 from ._cost import cost
 from ._digits import METHODS
+from ._harmonic import harmonic
 from ._localize import GROUPS, localize
 from ._order import Function, certificate, order
 from ._report import Report
@@ -105,6 +108,21 @@ def _warden(args: argparse.Namespace) -> int:
     return 0
 
 
+def _harmonic(args: argparse.Namespace) -> int:
+    found = harmonic(args.n, args.samples, seed=args.seed)
+    report, none = Report(args.out, f"1 + 1/2 + ... + 1/{args.n} in float32, {args.samples} samples"), float("nan")
+    rows = [(name, row["mean"], row.get("stdev", none), row.get("off", none)) for name, row in found.items()]
+    names = ("mode", "mean", "standard deviation", "mean less the exact value, in deviations of the mean")
+    report.table("harmonic", names, rows, "Means of samples")
+    for name, mean, spread, off in rows:
+        print(
+            f"{name:10} {mean:.8g}"
+            + (f", standard deviation {spread:.3g}, {off:+.1f} deviations of the mean off" if off == off else "")
+        )
+    print(report.close())
+    return 0
+
+
 def _functions(script: str, *more: str) -> list[Callable[..., Any]]:
     """The function that FILE:FUNCTION names, and others of that file."""
     path, name = split_script(script)
@@ -187,19 +205,27 @@ def _cost(args: argparse.Namespace) -> int:
 def _variability(args: argparse.Namespace) -> int:
     import repmath.torch
 
-    (step,) = _functions(args.script)
+    step, *others = _functions(args.script, *([args.model] if args.model else []))
+    model = others[0]() if others else None
+    options = args.mode, args.seed, tuple(args.phase or PHASES), args.loose, args.model
+    key = hashlib.sha256(
+        repr((args.script, *options)).encode() + pathlib.Path(split_script(args.script)[0]).read_bytes()
+    ).hexdigest()
 
     def block(sample: int) -> Any:
         return repmath.torch.stochastic(args.seed, sample, args.mode, phases=args.phase or PHASES, strict=not args.loose)
 
-    found = variability(step, args.samples, block=block, method=args.method)
+    # A script that has changed, or other options, have a folder of their own.
+    keep = pathlib.Path(args.out) / f"samples-{key[:12]}"
+    shared = {"confidence": args.confidence, "probability": args.probability}
+    found = variability(step, args.samples, block=block, model=model, method=args.method, keep=keep, progress=True, **shared)
     report = Report(args.out, f"Digits over {args.samples} samples of {args.mode} rounding")
     rows = []
     for name, each in found.items():
         summary = each.summary()
         rows.append((name, *(summary[k] for k in ("least", "median", "mean", "censored", "elements"))))
         print(f"{name}: {summary['median']:.3g} digits (least {summary['least']:.3g}), {summary['censored']:.0%} censored")
-    names = ("result", "least", "median", "mean", "share censored", "elements")
+    names = ("result", "least", "median", "mean", "interval from", "to", "share censored", "elements")
     report.table("digits", names, rows, f"Decimal digits that hold, by the estimate {args.method}")
     if _pictures():
         import matplotlib.pyplot as plt
@@ -274,6 +300,12 @@ def add(commands: Any) -> None:
     found.add_argument("--seed", type=int, default=0)
     found.set_defaults(run=_guard(_warden))
 
+    found = kinds.add_parser("harmonic", help="the harmonic sum under the random modes: whose mean holds the exact value")
+    found.add_argument("--n", type=int, default=37649, help="terms (default: 37649)")
+    found.add_argument("--samples", type=int, default=64, help="(default: 64)")
+    found.add_argument("--seed", type=int, default=1)
+    found.set_defaults(run=_guard(_harmonic))
+
     found = kinds.add_parser("arms", help="trainings in the arms CONTROL, ALGO, IMPL and ALGO+IMPL")
     found.add_argument("script", metavar="FILE:FUNCTION", help="takes a seed; returns predictions, labels, weights")
     found.add_argument("--runs", type=_count, default=16, help="of each arm (default: 16)")
@@ -289,6 +321,11 @@ def add(commands: Any) -> None:
     found.add_argument("script", metavar="FILE:FUNCTION", help="a step, without arguments; returns a dict of tensors")
     found.add_argument("--samples", type=_count, default=10, help="(default: 10)")
     found.add_argument("--method", choices=METHODS, default="cnh", help="the estimate (default: cnh)")
+    found.add_argument(
+        "--probability", type=float, default=0.95, help="of cnh and general: what a new sample has (default: 0.95)"
+    )
+    found.add_argument("--confidence", type=float, default=0.95, help="(default: 0.95)")
+    found.add_argument("--model", metavar="FUNCTION", help="of that file: returns the model whose layers are measured too")
     _random_options(found)
     found.set_defaults(run=_guard(_variability))
 
@@ -309,8 +346,14 @@ def _guard(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
     def inside(args: argparse.Namespace) -> int:
         try:
             return run(args)
-        except (ValueError, RuntimeError, ImportError) as error:
+        except (ValueError, TypeError, RuntimeError, ImportError, OSError) as error:
             print(f"repmath study: {error}", file=sys.stderr)
             return 2
+        except KeyboardInterrupt:
+            print(
+                f"repmath study: interrupted; what is done is in {args.out}, and the same command goes on from there",
+                file=sys.stderr,
+            )
+            return 130
 
     return inside

@@ -43,10 +43,14 @@ class Digits:
     accuracy: bool  # against a reference, not the samples' own mean
 
     def summary(self) -> dict[str, Any]:
-        """Least, median and mean digits, and the share that is censored."""
+        """Least, median and mean digits, the medians of the intervals' ends, and the share that is censored."""
         value = self.value.reshape(-1)
         known = value[np.isfinite(value)]
-        return {
+        ends = {}
+        for name, end in (("low", self.low.reshape(-1)), ("high", self.high.reshape(-1))):
+            held = end[~np.isnan(end)]  # cnh and general have a lower end alone
+            ends[name] = float(np.median(held)) if held.size else math.nan
+        return ends | {
             "least": float(known.min()) if known.size else math.nan,
             "median": float(np.median(known)) if known.size else math.nan,
             "mean": float(repmath.mean(known)) if known.size else math.nan,
@@ -59,6 +63,18 @@ def _share(name: str, value: float) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1, not {value}")
     return float(value)
+
+
+def check_samples(n: int, method: str = "cnh", probability: float = 0.95, confidence: float = 0.95) -> tuple[float, float]:
+    """Whether so many samples suffice for an estimate; ValueError names the argument that is wrong."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    p, c = _share("probability", probability), _share("confidence", confidence)
+    if method == "general" and n < samples_needed(p, c):
+        raise ValueError(
+            f"samples are {n}; {samples_needed(p, c)} are needed for probability {p} with confidence {c} without a distribution"
+        )
+    return p, c
 
 
 def digits(
@@ -90,15 +106,10 @@ def digits(
         There are too few samples; an option is out of its range.
     """
     x = np.asarray(samples)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if x.ndim == 0 or x.shape[0] < 2:
         raise ValueError("samples must be at least 2, along the first axis")
-    p, c, n = _share("probability", probability), _share("confidence", confidence), x.shape[0]
-    if method == "general" and n < samples_needed(p, c):
-        raise ValueError(
-            f"samples are {n}; {samples_needed(p, c)} are needed for probability {p} with confidence {c} without a distribution"
-        )
+    n = x.shape[0]
+    p, c = check_samples(n, method, probability, confidence)
     bits = PRECISION.get(str(x.dtype), 53) if precision is None else int(precision)
     most = bits * math.log10(2)
     x = x.astype(np.float64)
