@@ -162,7 +162,6 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_lgamma_values(int format_x, int format, int64_t n, const void *x, void *out, unsigned char *undecided, int64_t *left) nogil
     rm_status rm_special_values(int function, int format, int64_t n, const double *a, const double *x, void *out, unsigned char *undecided,
                                 int64_t *left) nogil
-    double rm_lgamma_f64(double x) nogil
     rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil
     rm_status rm_convert(int from_format, int to_format, int64_t n, const void *x, void *out) nogil
     int RM_FORMULA_SCALED, RM_FORMULA_OVER, RM_FORMULA_UNDER, RM_FORMULA_ADDED, RM_FORMULA_PLUS, RM_FORMULA_BETWEEN

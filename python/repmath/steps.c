@@ -84,6 +84,15 @@ int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *t
     step[d] = d < added || x->shape[d - added] == 1 ? 0 : x->stride[d - added];
     n *= shape[d];
   }
+  if (!whole && ndim && n) { /* along the last axis the elements are next to each other, or one */
+    const int64_t length = shape[ndim - 1];
+    rm_py_runs runs = {from, length, (ptrdiff_t)size, step[ndim - 1], ndim - 1, 0, {0}, {0}, {0}};
+    for (int d = 0; d < ndim - 1; d++) runs.shape[d] = shape[d], runs.stride[d] = step[d];
+    if (length > 1 && (runs.step == 0 || runs.step == runs.size)) {
+      rm_py_copy_runs(&runs, n / length, to);
+      return 1;
+    }
+  }
   for (int64_t i = 0; i < n; i++, to += size) {
     if (whole) {
       double v;
@@ -176,18 +185,6 @@ static int beside_boundary(double s, int to) {
   return (b & (2 * half - 1)) == half;
 }
 
-static int compared(int which, double x, double y) {
-  switch (which) {
-    case RM_PY_LESS: return x < y;
-    case RM_PY_AT_MOST: return x <= y;
-    case RM_PY_MORE: return x > y;
-    case RM_PY_AT_LEAST: return x >= y;
-    case RM_PY_EQUAL: return x == y;
-    case RM_PY_IS_NAN: return isnan(x) != 0;
-    default: return isinf(x) != 0;
-  }
-}
-
 typedef struct {
   const char *data;
   ptrdiff_t step; /* 0 for a number */
@@ -218,23 +215,38 @@ WHOLE(whole_f64, double, fabs, copysign, 0x1p52)
 WHOLE(whole_f32, float, fabsf, copysignf, 0x1p23f)
 #undef WHOLE
 
-/* Masks of numbers next to each other or one number (a step of 0). */
-#define COMPARE_LOOP(condition)     \
-  for (int64_t i = 0; i < n; i++) { \
-    const int found = (condition);  \
-    to[i] = (char)found;            \
-  }                                 \
-  break
+/* Of numbers next to each other or one number (a step of 0), which is known for the whole loop: compilers vectorise it. */
+#define BY_STEPS(LOOP, ...)         \
+  do {                              \
+    if (sx && sy) {                 \
+      LOOP(x[i], y[i], __VA_ARGS__) \
+    } else if (sx) {                \
+      LOOP(x[i], y[0], __VA_ARGS__) \
+    } else if (sy) {                \
+      LOOP(x[0], y[i], __VA_ARGS__) \
+    } else {                        \
+      LOOP(x[0], y[0], __VA_ARGS__) \
+    }                               \
+  } while (0)
+
+/* Masks. */
+#define COMPARE_LOOP(X, Y, type, condition) \
+  for (int64_t i = 0; i < n; i++) {         \
+    const type u = (X), v = (Y);            \
+    const int found = (condition);          \
+    to[i] = (char)found;                    \
+    (void)v;                                \
+  }
 #define COMPARE(name, type)                                                                        \
   static void name(int which, int64_t n, const type *x, int sx, const type *y, int sy, char *to) { \
     switch (which) {                                                                               \
-      case RM_PY_LESS: COMPARE_LOOP(x[i * sx] < y[i * sy]);                                        \
-      case RM_PY_AT_MOST: COMPARE_LOOP(x[i * sx] <= y[i * sy]);                                    \
-      case RM_PY_MORE: COMPARE_LOOP(x[i * sx] > y[i * sy]);                                        \
-      case RM_PY_AT_LEAST: COMPARE_LOOP(x[i * sx] >= y[i * sy]);                                   \
-      case RM_PY_EQUAL: COMPARE_LOOP(x[i * sx] == y[i * sy]);                                      \
-      case RM_PY_IS_NAN: COMPARE_LOOP(x[i * sx] != x[i * sx]);                                     \
-      default: COMPARE_LOOP(isinf(x[i * sx]) != 0);                                                \
+      case RM_PY_LESS: BY_STEPS(COMPARE_LOOP, type, u < v); break;                                 \
+      case RM_PY_AT_MOST: BY_STEPS(COMPARE_LOOP, type, u <= v); break;                             \
+      case RM_PY_MORE: BY_STEPS(COMPARE_LOOP, type, u > v); break;                                 \
+      case RM_PY_AT_LEAST: BY_STEPS(COMPARE_LOOP, type, u >= v); break;                            \
+      case RM_PY_EQUAL: BY_STEPS(COMPARE_LOOP, type, u == v); break;                               \
+      case RM_PY_IS_NAN: BY_STEPS(COMPARE_LOOP, type, u != u); break;                              \
+      default: BY_STEPS(COMPARE_LOOP, type, isinf(u) != 0); break;                                 \
     }                                                                                              \
   }
 COMPARE(compare_f64, double)
@@ -242,17 +254,35 @@ COMPARE(compare_f32, float)
 #undef COMPARE
 #undef COMPARE_LOOP
 
+/* Those of 16 bits in binary32, which has them all. */
+static int compare_half(int which, int format, int64_t n, const char *x, int sx, const char *y, int sy, char *to) {
+  enum { PART = 512 };
+  float u[PART], v[PART];
+  for (int64_t i = 0; i < n; i += PART) {
+    const int64_t some = n - i < PART ? n - i : PART;
+    if (rm_convert(format, RM_FORMAT_F32, sx ? some : 1, x + 2 * i * sx, u)) return 0;
+    if (rm_convert(format, RM_FORMAT_F32, sy ? some : 1, y + 2 * i * sy, v)) return 0;
+    compare_f32(which, some, u, sx, v, sy, to + i);
+  }
+  return 1;
+}
+
+/* By bits: a branch would be mispredicted for every other element. */
+#define CHOOSE_LOOP(X, Y, type)                           \
+  for (int64_t i = 0; i < n; i++) {                       \
+    const type first = (type) - (type)(mask[i] != 0);     \
+    to[i] = (type)(((X) & first) | ((Y) & (type)~first)); \
+  }
 #define CHOOSE(name, type)                                                                                \
   static void name(int64_t n, const char *mask, const type *x, int sx, const type *y, int sy, type *to) { \
-    for (int64_t i = 0; i < n; i++) {                                                                     \
-      const type first = x[i * sx], second = y[i * sy];                                                   \
-      to[i] = mask[i] ? first : second;                                                                   \
-    }                                                                                                     \
+    BY_STEPS(CHOOSE_LOOP, type);                                                                          \
   }
 CHOOSE(choose_8, uint64_t)
 CHOOSE(choose_4, uint32_t)
 CHOOSE(choose_2, uint16_t)
 #undef CHOOSE
+#undef CHOOSE_LOOP
+#undef BY_STEPS
 
 int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *in, const int *formats,
                     const rm_py_number *number, int own, int64_t n, void *out) {
@@ -320,18 +350,14 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
           made->step = (ptrdiff_t)size_of(other);
         break;
       }
-      case RM_PY_STEP_COMPARE:
-        if (size > 2) {
-          const reg *const other = v[1].data ? v + 1 : v;
-          const int sx = v[0].step != 0, sy = other->step != 0;
-          const void *const x = v[0].data, *const y = other->data;
-          if (size == 8) compare_f64(step->which, n, x, sx, y, sy, to);
-          else compare_f32(step->which, n, x, sx, y, sy, to);
-        } else
-          for (int64_t j = 0; j < n; j++) {
-            const double x = value_at(v[0].data + j * v[0].step, format);
-            to[j] = (char)compared(step->which, x, v[1].data ? value_at(v[1].data + j * v[1].step, format) : 0.0);
-          }
+      case RM_PY_STEP_COMPARE: {
+        const reg *const other = v[1].data ? v + 1 : v;
+        const int sx = v[0].step != 0, sy = other->step != 0;
+        const void *const x = v[0].data, *const y = other->data;
+        if (size == 8) compare_f64(step->which, n, x, sx, y, sy, to);
+        else if (size == 4) compare_f32(step->which, n, x, sx, y, sy, to);
+        else good = compare_half(step->which, format, n, x, sx, y, sy, to);
+      }
         made->format = RM_PY_MASK, made->step = 1;
         break;
       case RM_PY_STEP_BOTH:

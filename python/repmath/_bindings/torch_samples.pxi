@@ -207,24 +207,25 @@ cdef class LineCopy(Call):
 
 cdef class Given(Call):
     """A call that makes a new tensor, for a given result: a contiguous tensor of its format and shape that shares no memory with the
-    arguments."""
+    arguments. In place, it is the first argument."""
 
     cdef Call made
+    cdef bint first
 
-    def __init__(self, Call made):
-        self.made = made
+    def __init__(self, Call made, bint first=False):
+        self.made, self.first = made, first
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand from_, to
         cdef rm_py_strided x
         cdef int64_t n
-        if kwargs is None or "out" not in kwargs:
+        rest = dict(kwargs) if kwargs else {}
+        if not self.first and "out" not in rest:
             return NotImplemented
-        rest = dict(kwargs)
-        out = rest.pop("out")
+        out = args[0] if self.first else rest.pop("out")
         if not _operand(out, &to):
             return NotImplemented
-        for t in args:
+        for t in args[self.first:]:
             if isinstance(t, _tensor_class) and (not _strided(t, &x, &n) or not _apart_from(&to, &x)):
                 return NotImplemented
         found = self.made.run(args, rest)

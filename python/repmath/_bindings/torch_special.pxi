@@ -9,6 +9,10 @@ cdef enum:
     TERMS = 2 * 21  # numbers of a table of derivatives
 
 
+cdef rm_py_function *_lgamma[4]
+rm_py_functions(b"lgamma", _lgamma)
+
+
 cdef class Special(Call):
     """
     Parameters
@@ -43,7 +47,7 @@ cdef class Special(Call):
             self.series.order, self.series.sign, self.series.scaled = numbers
             self.series.terms, self.series.c = <int>len(table) // 2, <double *>self.table.data
 
-    cdef rm_status evaluate(self, int order, int format_x, int format, int64_t n, const void *x, const double *degree, int64_t step,
+    cdef rm_status evaluate(self, int order, int format_x, int format, int64_t n, const void *x, double *degree, int64_t step,
                             void *out, void *undecided, int64_t *left) noexcept nogil:
         cdef rm_digamma_derivative derivative
         cdef rm_status status
@@ -54,9 +58,20 @@ cdef class Special(Call):
             return rm_even_series_values(&self.series, format_x, format, n, x, out, <unsigned char *>undecided, left)
         if self.kind == LGAMMA:
             status = rm_lgamma_values(format_x, format, n, x, out, <unsigned char *>undecided, left)
-            for i in range(n if status == 0 and left[0] else 0):
+            if status or left[0] == 0:
+                return status
+            # They are computed together, one after the other in the room for degrees.
+            left[0] = 0
+            for i in range(n):
                 if (<unsigned char *>undecided)[i]:
-                    (<double *>out)[i] = rm_lgamma_f64((<const double *>x)[i])
+                    degree[left[0]] = (<const double *>x)[i]
+                    left[0] += 1
+            status = (<_Unary>_lgamma[RM_FORMAT_F64])(left[0], degree, 8, degree, 8)
+            left[0] = 0
+            for i in range(n if status == 0 else 0):
+                if (<unsigned char *>undecided)[i]:
+                    (<double *>out)[i] = degree[left[0]]
+                    left[0] += 1
             left[0] = 0
             return status
         derivative.order, derivative.c = order, <double *>self.table.data + TERMS * (order - 2)

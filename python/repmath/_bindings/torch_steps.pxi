@@ -77,6 +77,21 @@ cdef bint _is_dense(const rm_py_strided *o) noexcept:
     return True
 
 
+cdef void _runs_of(const rm_py_strided *x, int ndim, const int64_t *shape, int64_t block, int64_t size, rm_py_runs *runs) noexcept nogil:
+    """The runs of a dense array of `size` elements, broadcast to a shape: along the last axis, or of one element in a block."""
+    cdef int d, axis
+    runs.x, runs.size, runs.same, runs.outer = x.data, _SIZES[x.format], size == 1, 0
+    runs.length, runs.step = block, 0
+    if size == 1:
+        return
+    runs.length, runs.outer = shape[ndim - 1], ndim - 1
+    for d in range(ndim):
+        axis = d - (ndim - x.ndim)
+        runs.at[d], runs.shape[d] = 0, shape[d]
+        runs.stride[d] = x.stride[axis] if axis >= 0 and x.shape[axis] != 1 else 0
+    runs.step = runs.stride[ndim - 1]
+
+
 cdef object _of_integers(object t, object dtype):
     """A dense tensor of integers up to 2**53, or of booleans, converted to one of the formats, each rounded once."""
     cdef rm_py_strided x
@@ -139,6 +154,8 @@ cdef class Steps(Call):
         The result is of binary64, in which all steps are.
     large : bool
         Tensors of more than MAX_ELEMENTS elements are taken, too: for some steps another function is faster there.
+    doubles : bool
+        Tensors of binary64 alone are taken.
     """
 
     cdef rm_py_step *steps
@@ -147,12 +164,13 @@ cdef class Steps(Call):
     cdef tuple names, defaults, wanted
     cdef int maps[MAX_NUMBERS]
     cdef double of[MAX_NUMBERS]  # the place of an argument, or the constant
-    cdef bint halves, more, wide, large
+    cdef bint halves, more, wide, large, doubles
 
-    def __init__(self, arguments, numbers, steps, into, bint halves=False, bint more=False, bint wide=False, bint large=False):
+    def __init__(self, arguments, numbers, steps, into, bint halves=False, bint more=False, bint wide=False, bint large=False,
+                 bint doubles=False):
         cdef rm_py_step *s
         cdef rm_py_function *found[4]
-        self.into, self.halves, self.more, self.wide, self.large = _INTO[into], halves, more, wide, large
+        self.into, self.halves, self.more, self.wide, self.large, self.doubles = _INTO[into], halves, more, wide, large, doubles
         self.places = <int>len(arguments)
         _, self.names, self.defaults, self.wanted = zip(*arguments)
         self.given = sum(name is None for name in self.names)
@@ -233,6 +251,8 @@ cdef class Steps(Call):
         cdef int i, d, axis, own = -1, ndim = 0, tensors = self.tensors, like = -1, dim
         cdef int64_t n = 1, elements = 0, size, block, done, some
         cdef bint good = True
+        cdef rm_py_runs runs[MAX_TENSORS]
+        cdef bint repeated[MAX_TENSORS]
         cdef Operand to
         cdef char local[2048]
         if self.into == OUT and (kwargs is None or "out" not in kwargs):
@@ -261,7 +281,7 @@ cdef class Steps(Call):
             if not self.halves and not _is_dense(&tensor[i]):
                 return NotImplemented
             ndim = max(ndim, tensor[i].ndim)
-        if own < 0:
+        if own < 0 or (self.doubles and own != RM_FORMAT_F64):
             return NotImplemented
         for d in range(ndim):
             shape[d] = 1
@@ -275,10 +295,13 @@ cdef class Steps(Call):
         if n > MAX_ELEMENTS:
             if not self.large:
                 return NotImplemented
-            for i in range(tensors):
-                if self.halves or tensor[i].format < 0 or sizes[i] != n:
-                    return NotImplemented
+            # What is repeated is laid out for a block at a time, of whole runs along the last axis.
             block = BLOCK_ELEMENTS
+            for i in range(tensors):
+                if self.halves or tensor[i].format < 0 or (sizes[i] != n and sizes[i] != 1 and shape[ndim - 1] > 4 * BLOCK_ELEMENTS):
+                    return NotImplemented
+                if sizes[i] != n and sizes[i] != 1:
+                    block = max(BLOCK_ELEMENTS // shape[ndim - 1], 1) * shape[ndim - 1]
         else:
             block = n
         own = RM_FORMAT_F64 if self.wide else own
@@ -327,17 +350,21 @@ cdef class Steps(Call):
                 if to.data < tensor[i].data + sizes[i] * _size_of(tensor[i].format) and tensor[i].data < to.data + size:
                     return NotImplemented
         spread = local
-        if elements * n * 8 > <int64_t>sizeof(local):
-            spread = <char *>malloc(elements * n * 8)
+        if elements * block * 8 > <int64_t>sizeof(local):
+            spread = <char *>malloc(elements * block * 8)
             if spread is NULL:
                 raise MemoryError("no memory for operands")
         with nogil:
             at = spread
             for i in range(tensors):
-                if self.halves or tensor[i].format < 0 or sizes[i] != n:
-                    good = good and rm_py_spread(&tensor[i], ndim, shape, at)
+                repeated[i] = self.halves or tensor[i].format < 0 or sizes[i] != n
+                if repeated[i]:
                     data[i] = at
-                    at += n * 8
+                    if block == n:
+                        good = good and rm_py_spread(&tensor[i], ndim, shape, at)
+                    else:
+                        _runs_of(&tensor[i], ndim, shape, block, sizes[i], &runs[i])
+                    at += block * 8
             # Nothing is written before all steps are known to be taken.
             made = to.data
             if self.into != NEW and block < n:
@@ -347,7 +374,9 @@ cdef class Steps(Call):
             while good and done < n:
                 some = min(block, n - done)
                 for i in range(tensors):
-                    from_data[i] = data[i] + done * _SIZES[formats[i]]
+                    from_data[i] = data[i] if repeated[i] else data[i] + done * _SIZES[formats[i]]
+                    if repeated[i] and block < n and (done == 0 or not runs[i].same):
+                        rm_py_copy_runs(&runs[i], some // runs[i].length, <char *>data[i])
                 good = rm_py_run_steps(self.steps, self.count, tensors, from_data, formats, number, own, some, made + done * _SIZES[own])
                 done += some
             if made != to.data:

@@ -216,8 +216,9 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return made if into == "new" else _core.Given(made) if into == "out" else None
     # An overload's recipe goes before that of the function.
     own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
-    if name == "lgamma" and into == "new":
-        return _core.Either(multistep.LGAMMA, _core.Elementwise(into=into, **RECIPES[name]))
+    if name == "lgamma":
+        wide = multistep.LGAMMA if into == "new" else _core.Given(multistep.LGAMMA, into == "first")
+        return _core.Either(wide, _core.Elementwise(into=into, **RECIPES[name]))
     found = ([] if own is None else [_core.Elementwise(into=into, **own)]) + steps.calls(overload, name, into)
     return None if not found else found[0] if len(found) == 1 else _core.Either(*found)
 

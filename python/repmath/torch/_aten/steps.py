@@ -220,6 +220,37 @@ def _softshrink(p: P, x: R, limit: Any) -> R:
     return p.formula("shrink", limit, x)
 
 
+def _softshrink_in_two(p: P, x: R, limit: Any) -> R:
+    """Of binary64: the sum on either side of the limits."""
+    p.require(p.compare(">=", limit, 0.0, wide=True))
+    inner = p.where(p.compare("nan", x), x, 0.0)
+    below = p.where(p.compare("<", x, -limit), p.add(x, limit), inner)
+    return p.where(p.compare(">", x, limit), p.subtract(x, limit), below)
+
+
+def _half_and(p: P, x: R, n: float) -> R:
+    return p.formula("quotient", 1.0, 0.5, x, n)
+
+
+def _hardsigmoid(p: P, x: R) -> R:
+    """Of binary64, as those below: no format holds 1/6."""
+    return p.where(p.compare(">=", x, 3.0), 1.0, p.where(p.compare("<=", x, -3.0), 0.0, _half_and(p, x, 6.0)))
+
+
+def _hardsigmoid_backward(p: P, g: R, x: R) -> R:
+    return p.where(p.both(p.compare(">", x, -3.0), p.compare("<", x, 3.0)), p.formula("over", 6.0, g), 0.0)
+
+
+def _hardswish(p: P, x: R) -> R:
+    below = p.where(p.compare("<=", x, -3.0), 0.0, p.multiply(x, _hardsigmoid(p, x)))
+    return p.where(p.compare(">=", x, 3.0), x, below)
+
+
+def _hardswish_backward(p: P, g: R, x: R) -> R:
+    below = p.where(p.compare("<", x, -3.0), 0.0, p.multiply(g, _half_and(p, x, 3.0)))
+    return p.where(p.compare(">", x, 3.0), g, below)
+
+
 def _softshrink_backward(p: P, g: R, x: R, limit: Any) -> R:
     return p.formula("gate", limit, g, p.formula("max", 0.0, x, p.neg(x)))
 
@@ -265,7 +296,7 @@ def _soft_margin_backward(mean: bool) -> Callable[..., R]:
 
 
 # By the table's function: recipes, of which the first that takes the arguments is taken. With each, arguments that must be as they are here (a
-# keyword's name, or a place; ... for any), and places of "numbers" that PyTorch has as tensors.
+# keyword's name, or a place; ... for any), places of "numbers" that PyTorch has as tensors, and "doubles": tensors of binary64 alone.
 RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "mish": [(lambda p, x: p.multiply(x, p.tanh(p.softplus(x))), {})],
     "mish_backward": [(_mish_backward, {})],
@@ -278,10 +309,21 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "logaddexp2": [(_logaddexp2, {})],
     "fmax": [(_choice("max"), {})],
     "fmin": [(_choice("min"), {})],
-    "softshrink": [(_softshrink, {})],
+    "softshrink": [(_softshrink, {}), (_softshrink_in_two, {"doubles": True})],
+    "hardsigmoid": [(_hardsigmoid, {"doubles": True})],
+    "hardsigmoid_backward": [(_hardsigmoid_backward, {"doubles": True})],
+    "hardswish": [(_hardswish, {"doubles": True})],
+    "hardswish_backward": [(_hardswish_backward, {"doubles": True})],
+    "leaky_relu": [(lambda p, x, a: p.where(p.compare(">", x, 0.0), x, p.formula("scaled", a, x)), {"doubles": True})],
     "softshrink_backward": [(_softshrink_backward, {})],
     "hardtanh_backward": [(_hardtanh_backward, {})],
-    "leaky_relu_backward": [(lambda p, g, x, a: p.formula("leaky_backward", a, g, x), {3: ...})],
+    "leaky_relu_backward": [
+        (lambda p, g, x, a: p.formula("leaky_backward", a, g, x), {3: ...}),
+        (
+            lambda p, g, x, a: p.where(p.compare(">", x, 0.0), g, p.formula("scaled", a, g)),
+            {3: ..., "doubles": True},
+        ),
+    ],
     "prelu": [(lambda p, x, w: p.where(p.compare(">", x, 0.0), x, p.multiply(w, x)), {})],
     "degrees": [(lambda p, x: p.formula("scaled", 57.29577951308232, x), {})],
     "radians": [(lambda p, x: p.formula("scaled", 0.017453292519943295, x), {})],
@@ -372,7 +414,8 @@ def gate_backward() -> _core.Call:
 
 # What steps compute faster than the table's functions for tensors of any size.
 _LARGE = frozenset(
-    """celu degrees elu elu_backward fmax fmin hardtanh_backward ldexp leaky_relu_backward logaddexp2 logit radians rsub softshrink_backward""".split()
+    """celu degrees elu elu_backward fmax fmin hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh_backward ldexp
+    leaky_relu leaky_relu_backward logaddexp2 logit prelu radians rsub softshrink softshrink_backward""".split()
 )
 
 
@@ -404,7 +447,8 @@ def _call(
         program.registers += 1
     recipe(program, *handles)
     halves, more = name == "glu", name == "log_sigmoid_forward"
-    return _core.Steps(arguments, program.numbers, program.steps, into, halves, more, wide, name in _LARGE)
+    large, doubles = name in _LARGE, same.get("doubles", False)
+    return _core.Steps(arguments, program.numbers, program.steps, into, halves, more, wide, large, doubles)
 
 
 def _exponential(p: P, u: R, rate: Any) -> R:
