@@ -104,6 +104,29 @@ def test_softmax_and_gradients(mode, dtype, dim, path):
     check(gz, h - exp(q) * h.sum(axis=dim, keepdims=True), block, 3)
 
 
+@MODES
+def test_shares_too_small_for_a_ball(mode):
+    """Beside shares of some 2^-300, which binary64 evaluations may give as 0, and masks, which are 0."""
+    x = torch.tensor([[0.0, -210.0, -300.0, -float("inf")], [1.0, 1.5, -230.0, 0.25]])
+    y = torch.tensor([[0.5, 2.0**-140, 0.0, 0.5], [0.25, 0.25, 0.5, 2.0**-149]])
+    g = torch.tensor([[1.0, 1.0, 2.0, 1.0], [0.5, 0.25, 2.0**-149, 1.0]])
+    with stochastic(2, 1, mode) as block:
+        made = torch.softmax(x, 1), torch.ops.aten._softmax_backward_data(g, y, 1, torch.float32)
+    a = np.where(np.isinf(x.numpy()), gmpy2.mpfr("-inf"), exact(x))
+    check(made[0], shares(a, 1), block, 0)
+    p, h = exact(y), exact(g)
+    check(made[1], p * (h - (h * p).sum(axis=1, keepdims=True)), block, 1)
+
+
+def test_zeros_of_the_mode_random_are_known_to_be_zero(monkeypatch):
+    """The control of the test above: a small share that is taken for 0 stays there."""
+    settle = _stochastic_quick._settle
+    zeros = lambda: True  # noqa: E731
+    monkeypatch.setattr(_stochastic_quick, "_settle", lambda *call: settle(*call[:7], zeros))
+    with pytest.raises(AssertionError):
+        test_shares_too_small_for_a_ball("random")
+
+
 def test_softmax_of_masks_and_of_what_has_no_value():
     inf = float("inf")
     x = torch.tensor([[0.5, -inf, 1.5], [-inf, -inf, -inf], [inf, 0.0, 1.0], [float("nan"), 0.0, 1.0], [-80.0, 0.0, 30.0]])

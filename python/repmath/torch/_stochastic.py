@@ -726,7 +726,7 @@ class _Mode(TorchDispatchMode):
                 return _as_tensors(handler(at, *args, **kwargs))
             except _Lacks as error:
                 reason = str(error)
-        quick = _stochastic_quick.HANDLERS.get(name) if self.block.mode == "stochastic" else None
+        quick = _stochastic_quick.HANDLERS.get(name)
         if quick is not None and not kwargs:
             words, calls = at.words, self.block.calls
             try:

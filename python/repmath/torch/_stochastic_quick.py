@@ -5,7 +5,7 @@ a few in 2^20 results, `Last.some` decides by the formulas of `_stochastic_rows`
 NaN, raise Slow: then the formula of `_stochastic_rows` has the whole array.
 
 What is above 0 and below 2^-245 may be given as 0: the least threshold of stochastic rounding is 2^-34 of a quantum, 2^-183 in binary32. The mode random
-moves such a number, so it has no quick rows."""
+moves such a number: there a 0 without a radius is undecided, but where the arguments say that it is one."""
 
 import math
 import threading
@@ -49,14 +49,23 @@ def _balls(n: int) -> tuple[Any, Any]:
 
 
 def _settle(
-    at: Any, shape: Any, dtype: Any, balls: Any, split: Callable[[Any], Any], formula: Any, inputs: Callable[[Any], Any]
+    at: Any,
+    shape: Any,
+    dtype: Any,
+    balls: Any,
+    split: Callable[[Any], Any],
+    formula: Any,
+    inputs: Callable[[Any], Any],
+    zero: Callable[[], Any] = lambda: False,
 ) -> Any:
-    """Rounds balls. split(places) gives row and column of results, inputs(rows) what the formula takes of these rows."""
+    """Rounds balls. split(places) gives row and column of results, inputs(rows) what the formula takes of these rows, zero() which results are 0."""
     middle, radius = balls
     made, undecided = np.empty(shape, dtype), np.empty(middle.size, np.uint8)
     last = at.last(made)
     with _core.Environment():
         _core.random_balls(NAMES[made.dtype], middle, radius, made.reshape(-1), undecided, last.place)
+    if at.words["mode"] == "random":
+        undecided |= (middle == 0) & (radius == 0) & ~np.broadcast_to(zero(), shape).reshape(-1)
     if not undecided.any():
         return made
     left = np.flatnonzero(undecided)
@@ -107,7 +116,7 @@ def _softmax(what: str, formula: Any) -> Callable[..., Any]:
         def inputs(rows: Any) -> Any:
             return _rows._softmax_rows(flat[rows].astype(np.float64))[:3]
 
-        return _settle(at, a.shape, a.dtype, balls, _by_row(n), formula, inputs)
+        return _settle(at, a.shape, a.dtype, balls, _by_row(n), formula, inputs, lambda: a == -np.inf)
 
     return function
 
@@ -127,7 +136,8 @@ def _softmax_backward(what: str, formula: Any) -> Callable[..., Any]:
                 return h, z
             return h, _rows._finite(z), (z != -np.inf).astype(np.float64)
 
-        return _settle(at, a.shape, a.dtype, balls, _by_row(n), formula, inputs)
+        zero = (lambda: b == 0) if what == "softmax_backward" else (lambda: False)
+        return _settle(at, a.shape, a.dtype, balls, _by_row(n), formula, inputs, zero)
 
     return function
 
@@ -395,6 +405,8 @@ def _classes(what: str, x: Any, target: Any, weight: Any, ignore: int, reduction
 def cross_entropy(at: Any, x: Any, target: Any, weight: Any, ignore: int, reduction: str, smoothing: float) -> Any:
     (middle, radius), t, counts, number = _classes("log_softmax", x, target, weight, ignore, reduction, smoothing)
     places = np.flatnonzero(counts), t[counts]
+    if at.words["mode"] == "random" and ((middle[places] == 0) & (radius[places] == 0)).any():
+        raise Slow
     with np.errstate(all="ignore"):
         loss = Balls(-middle[places], radius[places]).total() / number
     return _settle(at, (), as_array(x).dtype, (loss.middle, loss.radius), _undecided, None, _undecided)
@@ -433,7 +445,9 @@ def cross_entropy_backward(
         return v, v.max(-1, keepdims=True), one, factor * counts[rows, None], _number(number)
 
     balls = middle.reshape(-1), radius.reshape(-1)
-    return _settle(at, x.shape, a.dtype, balls, _by_row(a.shape[1]), _rows._of_cross_entropy, inputs)
+    return _settle(
+        at, x.shape, a.dtype, balls, _by_row(a.shape[1]), _rows._of_cross_entropy, inputs, lambda: ~counts[:, None]
+    )
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {
