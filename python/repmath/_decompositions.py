@@ -146,6 +146,13 @@ def _completed(u: _Array, known: _Array, wanted: int) -> _Array:
     return made
 
 
+def pseudoinverse(u: _Array, values: _Array, v: _Array, limit: _Array) -> _Array:
+    """V (1/S) U' of the singular values above the limit: quotients, then exact sums of products."""
+    kept = values > limit[:, None]
+    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
+    return products(v * inverse[:, None, :], np.swapaxes(u, 1, 2))
+
+
 # --- series
 
 

@@ -7,9 +7,12 @@ v's side, which rounds as v does.
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
+from ._dtypes import BF16, F32, F64
 
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 _SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126}
@@ -48,3 +51,25 @@ def narrow(s: np.ndarray, target: np.dtype[Any], sign_of_rest: Callable[[tuple[n
                 single, target, lambda at: np.sign(np.atleast_1d(s)[at] - np.atleast_1d(single)[at].astype(s.dtype))
             )
         return s.astype(target)
+
+
+def convert_array(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """Numbers of one format in another, each rounded once; every NaN is the same NaN."""
+    with np.errstate(all="ignore"):
+        if dtype == BF16 and a.dtype == F64:
+            single = a.astype(F32)
+            made = np.asarray(narrow(single, dtype, lambda at: np.sign(np.atleast_1d(a)[at] - np.atleast_1d(single)[at])))
+        else:
+            made = a.astype(dtype)
+        nan = np.isnan(made)
+        if nan.any():
+            made[nan] = np.nan
+    return made
+
+
+def nearest_odd(q: Fraction) -> float:
+    """q rounded to odd in binary64, for a narrower format."""
+    d = float(q)
+    if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
+        return d
+    return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))

@@ -1,20 +1,24 @@
 """A namespace of the array API standard (2024.12) over NumPy arrays: NumPy's functions that round nothing, and repmath's for those that round.
 
-Functions of the standard that round and that repmath does not compute are not here, so that no result of this namespace depends on the machine;
-`NOT_COVERED` names them. Complex numbers are taken by `fft` alone. Integers keep the standard's rules: sums and products of them are integers.
+Every function of the standard is here. What it asks for and what is not computed raises, so that no result of this namespace depends on the
+machine; docs/how-to/array-api.md lists it. Complex numbers are taken by `fft` alone. Integers keep the standard's rules: sums and products of
+them are integers.
 """
 
 import builtins
+import math
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from . import _contractions, _core, _reductions, _statistics
+from . import _contractions, _core, _orthogonal, _prod, _quotients, _reductions, _spaced, _statistics
 from . import fft as _fft
 from . import linalg as _linalg
-from ._dtypes import is_integer
+from ._dtypes import F64, check, check_held, common, is_integer
+from ._environment import guarded
+from ._matrices import operands as _matrix_operands
 
 __array_api_version__ = "2024.12"
 
@@ -43,11 +47,6 @@ _EXACT = """
     permute_dims positive real repeat reshape result_type roll round searchsorted sign signbit sort squeeze stack take take_along_axis tile
     tril triu trunc unique_all unique_counts unique_inverse unstack where zeros zeros_like
 """.split()
-# The standard's other functions, which round and are not computed here.
-NOT_COVERED = {
-    "": ["cumulative_prod", "floor_divide", "linspace", "prod", "remainder"],
-    "linalg": ["cross", "eigh", "eigvalsh", "matrix_power", "matrix_rank", "pinv", "qr", "svd", "svdvals"],
-}
 
 # From here on `any`, `all`, `abs` and the like are NumPy's.
 for _name in _CONSTANTS + _DTYPES + _EXACT:
@@ -91,6 +90,59 @@ def reciprocal(x: ArrayLike, /) -> Any:
 def square(x: ArrayLike, /) -> Any:
     """x x, rounded once; of integers an integer."""
     return np.square(x) if _of_integers(x) else _core.ufuncs["multiply"](x, x)
+
+
+def _operands(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Both of one shape, in the format of the result, which has the numbers of both."""
+    given = [x if isinstance(x, (builtins.bool, int, float)) else np.asarray(x) for x in (x1, x2)]
+    dtype = np.result_type(*given)
+    check("x1 with x2", dtype)
+    dtype = common(dtype)
+    for name, x in zip(("x1", "x2"), given):
+        check_held(name, np.asarray(x))
+    return tuple(np.broadcast_arrays(*(np.asarray(x, dtype) for x in given)))  # type: ignore[return-value]
+
+
+@guarded
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Any:
+    """The largest whole number that is not above x1/x2, rounded once; of integers an integer. Beside infinities and 0 as in Python's `//` and `/`."""
+    if _of_integers(x1, x2):
+        return np.floor_divide(x1, x2)
+    a, b = _operands(x1, x2)
+    return _quotients.whole(a, b, "floor", a.dtype)[()]
+
+
+@guarded
+def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Any:
+    """x1 less the multiple of x2 that is next below it, with the sign of x2, rounded once; of integers an integer. By 0, or of an infinity, NaN."""
+    if _of_integers(x1, x2):
+        return np.remainder(x1, x2)
+    a, b = _operands(x1, x2)
+    rest = _quotients.rest(a, b)
+    with np.errstate(all="ignore"):
+        other = (rest != 0) & (np.signbit(rest) != np.signbit(b))
+        rest = np.where(other, _core.ufuncs["add"](rest, b), np.where(rest == 0, np.copysign(rest, b), rest))
+    return rest[()]
+
+
+@guarded
+def linspace(
+    start: float, stop: float, /, num: int, *, dtype: DTypeLike | None = None, device: Any = None, endpoint: bool = True
+) -> Any:
+    """start + i (stop - start)/(num - 1) for i < num, or without the end point over num; each is rounded once. Limits must be finite (ValueError)
+    and real, and the dtype one of floating-point numbers (TypeError)."""
+    if builtins.any(isinstance(x, complex) for x in (start, stop)):
+        raise TypeError("start and stop must be real numbers")
+    form = F64 if dtype is None else np.dtype(dtype)
+    if is_integer(form):
+        raise TypeError(f"dtype is {form}; it must be a dtype of floating-point numbers")
+    check("the result", form)
+    form = common(form)
+    if not (math.isfinite(start) and math.isfinite(stop)):
+        raise ValueError(f"start and stop must be finite, not {start} and {stop}")
+    if num < 0:
+        raise ValueError(f"num must not be below 0, but is {num}")
+    return np.asarray(_spaced.spaced(start, stop, builtins.max(num - 1 if endpoint else num, 1), num, form), device=device)
 
 
 def unique_values(x: ArrayLike, /) -> Any:
@@ -144,6 +196,47 @@ def _with(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
     changed = list(shape)
     changed[axis] = length
     return tuple(changed)
+
+
+def _factors(x: ArrayLike, dtype: Any) -> tuple[Any, Any]:
+    """The factors in a format, and that of the product."""
+    a = np.asarray(x)
+    check_held("x", a)
+    check("x", a.dtype)
+    a = a.astype(common(a.dtype), copy=False)
+    form = a.dtype if dtype is None else np.dtype(dtype)
+    check("the result", form)
+    return a, common(form)
+
+
+@guarded
+def prod(x: ArrayLike, /, *, axis: Any = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Any:
+    """The exact product over axes, rounded once to `dtype`, however far partial products leave its range; of integers an integer."""
+    if _to_integers(dtype) or (dtype is None and _of_integers(x)):
+        of_integers: Any = np.prod  # whose types lack `dtype`
+        return of_integers(x, axis=axis, dtype=dtype, keepdims=keepdims)
+    a, form = _factors(x, dtype)
+    taken = tuple(range(a.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, a.ndim, "axis")
+    kept = [i for i in range(a.ndim) if i not in taken]
+    lines = a.transpose(*kept, *taken).reshape(*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in taken))
+    made = _prod.product(lines, form, False)
+    return (np.expand_dims(made, taken) if keepdims else made)[()]
+
+
+@guarded
+def cumulative_prod(
+    x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> Any:
+    """The exact products of the elements up to each, rounded once; of integers integers. With `include_initial` a 1 comes first."""
+    array = np.asarray(x)
+    if axis is None and array.ndim != 1:
+        raise ValueError(f"axis must be given for an array of {array.ndim} dimensions")
+    if _to_integers(dtype) or (dtype is None and _of_integers(array)):
+        return np.cumulative_prod(array, axis=axis, dtype=dtype, include_initial=include_initial)
+    a, form = _factors(array, dtype)
+    along = np.moveaxis(a, axis or 0, -1)
+    made = np.moveaxis(_prod.product(along, form, True), -1, axis or 0)
+    return np.concatenate([np.ones(_with(made.shape, axis or 0, 1), form), made], axis=axis or 0) if include_initial else made
 
 
 def mean(x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -203,12 +296,16 @@ def _vector_norm(x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False, o
 
 
 def _matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm "fro", 1, -1, inf or -inf of matrices, rounded once. Other orders raise ValueError."""
+    """The norm "fro", 1, -1, inf or -inf of matrices, rounded once; "nuc", 2 and -2 by the singular values of `svd`. Other orders raise ValueError."""
     array = np.asarray(x)
+    if (isinstance(ord, str) and ord == "nuc") or ord in (2, -2):
+        (array,) = _matrix_operands(x=array)
+        made = _orthogonal.spectral_norm(array, ord)
+        return (np.expand_dims(made, (-2, -1)) if keepdims else made)[()]
     if isinstance(ord, str) and ord == "fro":
         return _statistics.norm(array, axis=(-2, -1), keepdims=keepdims)
     if ord not in (1, -1, np.inf, -np.inf):
-        raise ValueError(f"ord must be 'fro', 1, -1, inf or -inf, not {ord!r}")
+        raise ValueError(f"ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, not {ord!r}")
     sums = _reductions.sum(np.abs(array), axis=-2 if abs(ord) == 1 else -1, keepdims=True)
     return (np.max if ord > 0 else np.min)(sums, axis=(-2, -1), keepdims=keepdims)
 
@@ -218,24 +315,90 @@ def _cholesky(x: ArrayLike, /, *, upper: bool = False) -> Any:
     return _linalg.cholesky(x, upper=upper)
 
 
+def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Cross product of vectors of three elements, each element rounded once; of integers an integer."""
+    return np.linalg.cross(x1, x2, axis=axis) if _of_integers(x1, x2) else _orthogonal.cross(x1, x2, axis=axis)
+
+
+def _eigh(x: ArrayLike, /) -> Any:
+    """Eigenvalues, ascending, and eigenvectors of symmetric matrices, as `repmath.linalg.eigh`."""
+    return _orthogonal.eigh(x)
+
+
+def _eigvalsh(x: ArrayLike, /) -> Any:
+    """Eigenvalues of symmetric matrices, ascending."""
+    return _orthogonal.eigvalsh(x)
+
+
+def _matrix_power(x: ArrayLike, n: int, /) -> Any:
+    """A whole power of square matrices, as `repmath.linalg.matrix_power`."""
+    return _orthogonal.matrix_power(x, n)
+
+
+def _matrix_rank(x: ArrayLike, /, *, rtol: Any = None) -> Any:
+    """How many singular values are above `rtol` times the largest."""
+    return _orthogonal.matrix_rank(x, rtol=rtol)
+
+
+def _pinv(x: ArrayLike, /, *, rtol: Any = None) -> Any:
+    """Pseudoinverse by singular values, as `repmath.linalg.pinv`."""
+    return _orthogonal.pinv(x, rtol=rtol)
+
+
+def _qr(x: ArrayLike, /, *, mode: str = "reduced") -> Any:
+    """QR decomposition by reflections: `mode` "reduced" or "complete"."""
+    if mode == "r":
+        raise ValueError("mode must be 'reduced' or 'complete', not 'r'")
+    return _orthogonal.qr(x, mode)
+
+
+def _svd(x: ArrayLike, /, *, full_matrices: bool = True) -> Any:
+    """Singular value decomposition, as `repmath.linalg.svd`."""
+    return _orthogonal.svd(x, full_matrices)
+
+
 linalg = SimpleNamespace(
     cholesky=_cholesky,
+    cross=_cross,
     det=_linalg.det,
     diagonal=np.linalg.diagonal,
+    eigh=_eigh,
+    eigvalsh=_eigvalsh,
     inv=_linalg.inv,
     matmul=matmul,
     matrix_norm=_matrix_norm,
+    matrix_power=_matrix_power,
+    matrix_rank=_matrix_rank,
     matrix_transpose=np.linalg.matrix_transpose,
     outer=_outer,
+    pinv=_pinv,
+    qr=_qr,
     slogdet=_linalg.slogdet,
     solve=_linalg.solve,
+    svd=_svd,
+    svdvals=_orthogonal.svdvals,
     tensordot=tensordot,
     trace=_trace,
     vecdot=vecdot,
     vector_norm=_vector_norm,
 )
-_TRANSFORMS = "fft fftfreq fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftfreq rfftn".split()
-fft = SimpleNamespace(**{name: getattr(_fft, name) for name in _TRANSFORMS})
+
+
+def _on_device(name: str) -> Any:
+    """The frequencies of a transform, with the standard's keywords."""
+
+    def frequencies(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> Any:
+        return np.asarray(getattr(_fft, name)(n, d, dtype=dtype), device=device)
+
+    frequencies.__name__ = frequencies.__qualname__ = name
+    frequencies.__doc__ = f"As `repmath.fft.{name}`, on the device, which is the CPU."
+    return frequencies
+
+
+_TRANSFORMS = "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftn".split()
+fft = SimpleNamespace(
+    fftfreq=_on_device("fftfreq"), rfftfreq=_on_device("rfftfreq"), **{name: getattr(_fft, name) for name in _TRANSFORMS}
+)
 
 
 class _Info:
@@ -263,9 +426,3 @@ class _Info:
 def __array_namespace_info__() -> _Info:  # noqa: N807
     """The standard's inspection of devices, dtypes and capabilities."""
     return _Info()
-
-
-def __getattr__(name: str) -> Any:
-    if name in NOT_COVERED[""]:
-        raise AttributeError(f"repmath.array_api has no {name}: it rounds, and repmath does not compute it correctly rounded")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -126,6 +126,8 @@ class Array:
     __sub__, __rsub__, __isub__ = _operators("subtract")
     __mul__, __rmul__, __imul__ = _operators("multiply")
     __truediv__, __rtruediv__, __itruediv__ = _operators("divide")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operators("floor_divide")
+    __mod__, __rmod__, __imod__ = _operators("remainder")
     __pow__, __rpow__, __ipow__ = _operators("pow")
     __matmul__, __rmatmul__, __imatmul__ = _operators("matmul")
     __and__, __rand__, __iand__ = _operators("bitwise_and")

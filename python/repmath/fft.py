@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
 from ._arguments import integer, integers
 from ._dtypes import F32, F64, check_held, is_float, is_integer
 from ._environment import guarded
+from ._fractions import rounded
 
 __all__ = [
     "fft",
@@ -434,8 +435,11 @@ def irfft2(a: ArrayLike, s: _Several = None, axes: _Several = (-2, -1), norm: _N
     return _over(a, s, axes, "to real", 1, _scale(norm, _INVERSE))
 
 
-def _frequencies(k: _Array, n: Any, d: Any) -> _Array:
+def _frequencies(k: _Array, n: Any, d: Any, dtype: DTypeLike | None) -> _Array:
     """RN(k/(n d)) of integers."""
+    form = F64 if dtype is None else np.dtype(dtype)
+    if form not in (F32, F64):
+        raise TypeError(f"dtype is {form}; it must be float32 or float64")
     count = _one_length("n", n, 0)
     if isinstance(d, (bool, str)) or not hasattr(d, "__float__"):
         raise TypeError(f"d must be a number, not {type(d).__name__}")
@@ -443,6 +447,8 @@ def _frequencies(k: _Array, n: Any, d: Any) -> _Array:
     if not math.isfinite(spacing) or spacing == 0.0:
         raise ValueError(f"d must be finite and not 0, not {d}")
     product = Fraction(count) * Fraction(spacing)
+    if form == F32:
+        return rounded([int(i) / product for i in k], F32)
     divisor = count * spacing
     if math.isfinite(divisor) and Fraction(divisor) == product and abs(divisor) >= 2.0**-900:
         return np.asarray(k / divisor + 0.0)
@@ -457,7 +463,7 @@ def _frequencies(k: _Array, n: Any, d: Any) -> _Array:
 
 
 @guarded
-def fftfreq(n: int, d: float = 1.0) -> _Array:
+def fftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> _Array:
     """The frequencies of the results of `fft`: RN(k/(n d)) for k = 0, 1, ..., -2, -1.
 
     Parameters
@@ -466,27 +472,29 @@ def fftfreq(n: int, d: float = 1.0) -> _Array:
         Length of the transform.
     d : float, optional
         Spacing of the elements, exact.
+    dtype : dtype, optional
+        float32 or float64, by default float64.
 
     Returns
     -------
     ndarray
-        float64.
+        Of the dtype.
 
     Raises
     ------
     ValueError
         `n` is below 1, or `d` is 0 or not finite.
     TypeError
-        `n` is no integer, or `d` no number.
+        `n` is no integer, `d` no number, or `dtype` another.
     """
     count = _one_length("n", n, 0)
-    return _frequencies(np.concatenate([np.arange((count + 1) // 2), np.arange(-(count // 2), 0)]), n, d)
+    return _frequencies(np.concatenate([np.arange((count + 1) // 2), np.arange(-(count // 2), 0)]), n, d, dtype)
 
 
 @guarded
-def rfftfreq(n: int, d: float = 1.0) -> _Array:
+def rfftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> _Array:
     """The frequencies of the results of `rfft`: RN(k/(n d)) for k = 0 ... n // 2; arguments as in `fftfreq`."""
-    return _frequencies(np.arange(_one_length("n", n, 0) // 2 + 1), n, d)
+    return _frequencies(np.arange(_one_length("n", n, 0) // 2 + 1), n, d, dtype)
 
 
 @guarded

@@ -4,7 +4,8 @@ The factorizations (`cholesky`, `lu_factor`) are defined by recurrences in which
 each entry is one exact sum, divided or its root taken, and rounded once. Every
 element of `solve`, `inv`, `solve_triangular`, `det` and `slogdet` is that of the exact
 solution or determinant, rounded once. So no blocking, thread count or
-instruction set changes a bit. docs/spec.md has the definitions.
+instruction set changes a bit. QR, `eigh` and `svd`, and what is made of them, are
+written steps in float64. docs/spec.md has the definitions.
 """
 
 from typing import Any, NamedTuple
@@ -14,21 +15,32 @@ from numpy.linalg import LinAlgError
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._dtypes import F32, F64, NAMES, check_held, common
+from ._dtypes import NAMES
 from ._environment import guarded
+from ._matrices import check_matrices, operands, stack_of
+from ._orthogonal import cross, eigh, eigvalsh, matrix_power, matrix_rank, pinv, qr, svd, svdvals
 
 __all__ = [
     "LinAlgError",
     "cho_factor",
     "cho_solve",
     "cholesky",
+    "cross",
     "det",
+    "eigh",
+    "eigvalsh",
     "inv",
     "lu_factor",
     "lu_solve",
+    "matrix_power",
+    "matrix_rank",
+    "pinv",
+    "qr",
     "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
 ]
 
 _Array = np.ndarray[Any, Any]
@@ -41,30 +53,6 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-def _operands(**arrays: ArrayLike) -> list[_Array]:
-    """The arrays in their common format, float32 or float64."""
-    given = {name: np.asarray(a) for name, a in arrays.items()}
-    for name, a in given.items():
-        check_held(name, a)
-    result = common(*(a.dtype for a in given.values()))
-    for name, a in given.items():
-        if result not in (F32, F64):
-            raise TypeError(f"{name} has dtype {a.dtype}; linear algebra is done in float32 and float64")
-    return [a.astype(result, copy=False) for a in given.values()]
-
-
-def _matrices(name: str, a: _Array, square: bool = True) -> None:
-    if a.ndim < 2:
-        raise LinAlgError(f"{name} has {a.ndim} axes; it must have at least two")
-    if square and a.shape[-1] != a.shape[-2]:
-        raise LinAlgError(f"{name} has shape {a.shape}; its last two axes must be equally long")
-
-
-def _stack(a: _Array) -> _Array:
-    """With one axis for all but the last two."""
-    return a if a.ndim == 3 else a.reshape(int(np.prod(a.shape[:-2], dtype=np.int64)), *a.shape[-2:])
-
-
 def _where(name: str, info: _Array, batch: tuple[int, ...]) -> tuple[str, int]:
     """The first matrix of a stack that failed, by name, and where it failed."""
     first = int(np.flatnonzero(info)[0])
@@ -74,7 +62,7 @@ def _where(name: str, info: _Array, batch: tuple[int, ...]) -> tuple[str, int]:
 
 def factor_cholesky(a: _Array) -> tuple[_Array, _Array]:
     """L and LAPACK's info of matrices in a format, from their lower triangles."""
-    stack, info = _stack(a), np.empty(a.shape[:-2], np.int32)
+    stack, info = stack_of(a), np.empty(a.shape[:-2], np.int32)
     out = np.empty(stack.shape, a.dtype)
     _core.cholesky(NAMES[a.dtype], stack, out, info.reshape(-1))
     return out.reshape(a.shape), info
@@ -82,7 +70,7 @@ def factor_cholesky(a: _Array) -> tuple[_Array, _Array]:
 
 def factor_lu(a: _Array) -> tuple[_Array, _Array, _Array]:
     """L and U in one, the exchanged rows counted from 1, and LAPACK's info."""
-    stack, info = _stack(a), np.empty(a.shape[:-2], np.int32)
+    stack, info = stack_of(a), np.empty(a.shape[:-2], np.int32)
     out, pivots = np.empty(stack.shape, a.dtype), np.empty((len(stack), min(a.shape[-2:])), np.int32)
     _core.lu_factor(NAMES[a.dtype], stack, out, pivots, info.reshape(-1))
     return out.reshape(a.shape), pivots.reshape(*a.shape[:-2], pivots.shape[1]), info
@@ -95,15 +83,15 @@ def solve_exactly(a: _Array, b: _Array | None, triangle: str | None = None, unit
         a, b = np.broadcast_to(a, (*batch, *a.shape[-2:])), np.broadcast_to(b, (*batch, *b.shape[-2:]))
     batch, n, k = a.shape[:-2], a.shape[-1], a.shape[-1] if b is None else b.shape[-1]
     info = np.empty(batch, np.int32)
-    stack = _stack(a)
+    stack = stack_of(a)
     out = np.empty((len(stack), n, k), a.dtype)
-    _core.solve(NAMES[a.dtype], triangle, unit, stack, None if b is None else _stack(b), out, info.reshape(-1))
+    _core.solve(NAMES[a.dtype], triangle, unit, stack, None if b is None else stack_of(b), out, info.reshape(-1))
     return out.reshape(*batch, n, k), info
 
 
 def determinants(a: _Array, logarithm: bool) -> tuple[_Array, _Array | None]:
     """Determinants, or their signs and the logarithms of their magnitudes."""
-    stack = _stack(a)
+    stack = stack_of(a)
     det = np.empty(len(stack), a.dtype)
     log = np.empty(len(stack), a.dtype) if logarithm else None
     _core.determinant(NAMES[a.dtype], stack, det, log)
@@ -156,8 +144,8 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> _Array:
     TypeError
         `a` has a dtype that is not supported.
     """
-    (x,) = _operands(a=a)
-    _matrices("a", x)
+    (x,) = operands(a=a)
+    check_matrices("a", x)
     factor, info = factor_cholesky(np.swapaxes(x, -1, -2) if upper else x)
     if info.any():
         which, row = _where("a", info, x.shape[:-2])
@@ -202,8 +190,8 @@ def lu_factor(a: ArrayLike) -> tuple[_Array, _Array]:
     TypeError
         `a` has a dtype that is not supported.
     """
-    (x,) = _operands(a=a)
-    _matrices("a", x, square=False)
+    (x,) = operands(a=a)
+    check_matrices("a", x, square=False)
     lu, pivots, _ = factor_lu(x)
     return lu, pivots - 1
 
@@ -266,9 +254,9 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0) -> _Arra
     TypeError
         `lu` or `b` has a dtype that is not supported.
     """
-    lu, right = _operands(lu=lu_and_piv[0], b=b)
+    lu, right = operands(lu=lu_and_piv[0], b=b)
     pivots = np.asarray(lu_and_piv[1])
-    _matrices("lu", lu)
+    check_matrices("lu", lu)
     if pivots.dtype.kind not in "iu":
         raise TypeError(f"piv has dtype {pivots.dtype}; it must have integers")
     if pivots.shape != lu.shape[:-1] or (pivots.size and not (0 <= pivots.min() and pivots.max() < lu.shape[-1])):
@@ -310,8 +298,8 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike) -> _Array:
     TypeError
         `c` or `b` has a dtype that is not supported.
     """
-    c, right = _operands(c=c_and_lower[0], b=b)
-    _matrices("c", c)
+    c, right = operands(c=c_and_lower[0], b=b)
+    check_matrices("c", c)
     right, vector = _right_side(right, c)
     x, info = solve_by_cholesky(c if c_and_lower[1] else np.swapaxes(c, -1, -2), right)
     _singular("c", info, info.shape)
@@ -359,8 +347,8 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int = 0, lower: bool = F
     TypeError
         `a` or `b` has a dtype that is not supported.
     """
-    x, right = _operands(a=a, b=b)
-    _matrices("a", x)
+    x, right = operands(a=a, b=b)
+    check_matrices("a", x)
     if trans not in (0, 1, 2):
         raise ValueError(f"trans must be 0, 1 or 2, not {trans!r}")
     right, vector = _right_side(right, x)
@@ -401,8 +389,8 @@ def solve(a: ArrayLike, b: ArrayLike) -> _Array:
     TypeError
         `a` or `b` has a dtype that is not supported.
     """
-    x, right = _operands(a=a, b=b)
-    _matrices("a", x)
+    x, right = operands(a=a, b=b)
+    check_matrices("a", x)
     right, vector = _right_side(right, x)
     y, info = solve_exactly(x, right)
     _singular("a", info, info.shape)
@@ -434,8 +422,8 @@ def inv(a: ArrayLike) -> _Array:
     TypeError
         `a` has a dtype that is not supported.
     """
-    (x,) = _operands(a=a)
-    _matrices("a", x)
+    (x,) = operands(a=a)
+    check_matrices("a", x)
     y, info = solve_exactly(x, None)
     _singular("a", info, info.shape)
     return y
@@ -467,8 +455,8 @@ def det(a: ArrayLike) -> Any:
     TypeError
         `a` has a dtype that is not supported.
     """
-    (x,) = _operands(a=a)
-    _matrices("a", x)
+    (x,) = operands(a=a)
+    check_matrices("a", x)
     return determinants(x, False)[0][()]
 
 
@@ -499,7 +487,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     TypeError
         `a` has a dtype that is not supported.
     """
-    (x,) = _operands(a=a)
-    _matrices("a", x)
+    (x,) = operands(a=a)
+    check_matrices("a", x)
     sign, log = determinants(x, True)
     return SlogdetResult(sign[()], log[()] if log is not None else log)

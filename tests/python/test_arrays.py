@@ -20,6 +20,8 @@ BINARY = {
     operator.mul: repmath.multiply,
     operator.truediv: repmath.divide,
     operator.pow: repmath.pow,
+    operator.floordiv: array_api.floor_divide,
+    operator.mod: array_api.remainder,
 }
 COMPARED = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
@@ -86,8 +88,6 @@ def test_namespace():
     assert x.device == "cpu" and x.to_device("cpu") == x and repr(x) == "Array([1.])" and x.size == x.ndim == len(x) == 1
     with pytest.raises(ValueError, match="api_version"):
         x.__array_namespace__(api_version="2099.12")
-    with pytest.raises(AttributeError, match="prod: it rounds"):
-        xp.prod  # noqa: B018
     with pytest.raises(TypeError):
         hash(x)
 
@@ -101,27 +101,25 @@ def test_errors():
             sign(np.ones(2), x)
     with pytest.raises(TypeError, match="float64"):
         x += xp.asarray(np.ones(2))
-    for wrong in (lambda: x // 2, lambda: x % 2, lambda: x + "a"):
-        with pytest.raises(TypeError):
-            wrong()
+    with pytest.raises(TypeError):
+        x + "a"
     assert (x == "a") is False and np.asarray(x).tolist() == [1, 1]
 
 
 def test_names_and_types_are_the_standards():
-    """What array_api_strict has, this namespace has or names as missing; the types of results are its types."""
+    """What array_api_strict has, this namespace has; the types of results are its types."""
     strict = pytest.importorskip("array_api_strict")
-    missing = {n for names in array_api.NOT_COVERED.values() for n in names}
     for theirs, ours in ((strict, xp), (strict.linalg, xp.linalg), (strict.fft, xp.fft)):
         names = theirs.__all__ if hasattr(theirs, "__all__") else [n for n in vars(theirs) if not n.startswith("_")]
         names = [
             n for n in names if n not in {"linalg", "fft"} and "flags" not in n.lower() and n != "Device"
         ]  # its own switches
         absent = {n for n in names if not n.startswith("__") and not hasattr(ours, n)}
-        assert absent <= missing | {"broadcast_shapes", "isin"}  # these two are of a later version
+        assert absent <= {"broadcast_shapes", "isin"}  # these two are of a later version
     methods = {n for n in dir(strict.asarray([1.0])) if n.startswith("__") and not hasattr(object, n)}
     absent = {n for n in methods if not hasattr(xp.Array, n)}
     of_python = {"__iter__", "__module__", "__dict__", "__weakref__", "__buffer__"}
-    assert absent <= {f"__{i}{n}__" for i in ("", "r", "i") for n in ("floordiv", "mod")} | of_python
+    assert absent <= of_python
     for (
         name
     ) in "exp log sqrt sin sum mean std max argmax any isnan floor sign square cumulative_sum sort argsort nonzero".split():
@@ -133,6 +131,8 @@ def test_names_and_types_are_the_standards():
 
 SKLEARN = """
 import numpy as np, sklearn
+from sklearn.decomposition import PCA
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from repmath import arrays
@@ -144,19 +144,22 @@ order = rng.permutation(200)
 def fitted(make, where, y_of):
     scaler = StandardScaler().fit(make(x[where]))
     bayes = GaussianNB().fit(scaler.transform(make(x[where])), y_of(y[where]))
-    numbers = [scaler.mean_, scaler.var_, scaler.scale_, bayes.theta_, bayes.var_, bayes.predict_log_proba(scaler.transform(make(x[:9])))]
+    components = PCA(2, svd_solver="covariance_eigh").fit(scaler.transform(make(x[where]))).components_
+    numbers = [components, scaler.mean_, scaler.var_, scaler.scale_, bayes.theta_, bayes.var_, bayes.predict_log_proba(scaler.transform(make(x[:9])))]
     return [type(n).__module__ for n in numbers], b"".join(np.asarray(n).tobytes() for n in numbers)
 
 with sklearn.config_context(array_api_dispatch=True):
     kinds, straight = fitted(arrays.asarray, slice(None), arrays.asarray)
     again = fitted(arrays.asarray, order, arrays.asarray)[1]
+    weights = Ridge(solver="svd").fit(arrays.asarray(x), arrays.asarray(y.astype(float))).coef_
+    assert type(weights) is arrays.Array and np.allclose(np.asarray(weights), Ridge(solver="svd").fit(x, y.astype(float)).coef_)
 print(set(kinds), straight == again)
 print(fitted(np.asarray, slice(None), np.asarray)[1] == fitted(np.asarray, order, np.asarray)[1])
 """
 
 
 def test_scikit_learn():
-    """A scaler and a classifier take the arrays and return them; their numbers do not depend on the order of the samples. NumPy's do: the control."""
+    """A scaler, a classifier and principal components take the arrays and return them; their numbers do not depend on the order of the samples. NumPy's do: the control."""
     for needed in ("sklearn", "array_api_compat"):
         pytest.importorskip(needed)
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}  # to be set before SciPy is imported

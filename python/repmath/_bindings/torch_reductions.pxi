@@ -107,7 +107,7 @@ cdef bint _holds_nan(const Operand *o) noexcept nogil:
 
 cdef int _products(int format, int to, int64_t rows, int64_t n, bint partly, const char *x, char *memory, void *out) noexcept nogil:
     """Computes the products of rows of n contiguous numbers, or those of their first 1, 2, ... numbers. Returns whether all roundings are
-    decided, as _aten/prod.py shows."""
+    decided, as repmath/_prod.py shows."""
     cdef float *single = <float *>memory
     cdef double *ends
     cdef int64_t *e

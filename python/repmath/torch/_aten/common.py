@@ -9,9 +9,11 @@ import numpy as np
 import torch
 
 from ... import _core
-from ..._dtypes import BF16, F32, F64
+from ..._dtypes import F64
 from ..._float8 import to_float8
+from ..._narrow import convert_array as convert_array
 from ..._narrow import may_be_boundary, narrow
+from ..._narrow import nearest_odd as nearest_odd
 from .._formula import formula
 from .._tensors import FORMATS, as_array, as_tensor
 
@@ -168,19 +170,6 @@ def whole(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return convert(x, dtype)
 
 
-def convert_array(a: Array, dtype: Any) -> Array:
-    with np.errstate(all="ignore"):
-        if dtype == BF16 and a.dtype == F64:
-            single = a.astype(F32)
-            made = np.asarray(narrow(single, dtype, lambda at: np.sign(np.atleast_1d(a)[at] - np.atleast_1d(single)[at])))
-        else:
-            made = a.astype(dtype)
-        nan = np.isnan(made)
-        if nan.any():
-            made[nan] = np.nan
-    return made
-
-
 def format_of(*values: Any) -> torch.dtype:
     """PyTorch's result type of tensors and numbers: tensors with axes count first, then those without, then numbers."""
     if len(values) == 1:
@@ -223,31 +212,6 @@ def once(name: str, target: Any, *arrays: Any) -> Array:
     if at[0].size:
         flat[at] = odd(name, *(np.broadcast_to(a, flat.shape)[at] for a in arrays))
     return convert_array(made, target)
-
-
-_PIECE = 1 << 13
-
-
-def by_pieces(f: Callable[..., Array], dtype: Any, *arrays: Array) -> Array:
-    """f of arrays of one shape, some elements at a time: what is made on the way stays in the cache."""
-    order = sorted(range(arrays[0].ndim), key=lambda i: -arrays[0].strides[i])  # that of memory, where it is one for all
-    if not all(a.transpose(order).flags.c_contiguous for a in arrays):
-        order.sort()
-    turned = [a.transpose(order) for a in arrays]
-    made = np.empty(turned[0].shape, dtype)
-    flat, to = [a.reshape(-1) for a in turned], made.reshape(-1)
-    with np.errstate(all="ignore"):
-        for i in range(0, to.size, _PIECE):
-            to[i : i + _PIECE] = f(*(a[i : i + _PIECE] for a in flat))
-    return made.transpose(np.argsort(order))
-
-
-def nearest_odd(q: Fraction) -> float:
-    """q rounded to odd in binary64, for a narrower format."""
-    d = float(q)
-    if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
-        return d
-    return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))
 
 
 def ratio(a: int, b: int) -> float:

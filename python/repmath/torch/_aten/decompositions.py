@@ -110,13 +110,6 @@ def _number(value: Any, batch: tuple[int, ...], otherwise: float) -> Array:
     return np.array(np.broadcast_to(given, batch), np.float64).reshape(-1)
 
 
-def _inverse(u: Array, values: Array, v: Array, limit: Array) -> Array:
-    """V (1/S) U' of the singular values above the limit: quotients, then exact sums of products."""
-    kept = values > limit[:, None]
-    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
-    return steps.products(v * inverse[:, None, :], np.swapaxes(u, 1, 2))
-
-
 @kernel
 def linalg_pinv(a: _Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> _Tensor:
     (x,) = _arrays(a)
@@ -134,7 +127,7 @@ def linalg_pinv(a: _Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bo
     usual = np.where(absolute > 0, 0.0, max(m, n) * torch.finfo(a.dtype).eps)
     relative = usual if rtol is None else _number(rtol, batch, 0.0)
     limit = np.maximum(absolute, relative * values.max(axis=1))
-    return _delivered(_inverse(u, values, v, limit), batch, a.dtype)
+    return _delivered(steps.pseudoinverse(u, values, v, limit), batch, a.dtype)
 
 
 @kernel

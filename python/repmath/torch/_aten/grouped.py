@@ -9,9 +9,9 @@ import torch
 
 from ... import _core
 from ..._dtypes import F64, NAMES
+from ..._prod import scattered
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, convert, integers, kernel, same_number
-from .prod import scattered
 from .reductions import alike
 
 _Maybe: TypeAlias = torch.Tensor | None

@@ -2,15 +2,15 @@
 
 import functools
 import math
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
 from ..._dtypes import F64
+from ..._spaced import spaced
 from .._tensors import FORMATS, as_tensor
-from .common import DIGITS, UFUNCS, Array, Uncovered, convert_array, kernel, nearest_odd, once
+from .common import DIGITS, UFUNCS, Array, Uncovered, convert_array, kernel, once
 
 _Number: TypeAlias = float | int
 
@@ -74,59 +74,6 @@ def arange_step(
     return _arange(torch.ops.aten.arange.start_step, start, end, step, dtype, options)
 
 
-_PIECE = 1 << 12
-
-
-def _exactly(start: _Number, end: _Number, intervals: int, i: int) -> Fraction:
-    return Fraction(start) + i * (Fraction(end) - Fraction(start)) / intervals
-
-
-def _places(start: _Number, end: _Number, steps: int) -> Array | None:
-    """The numbers start + i (end - start)/(steps - 1) rounded to binary64. None where limits are no numbers of middle size.
-
-    They are (a + b)/n, n = steps - 1, a = (n - i) start and b = i end: products and sum in two parts, the quotient with its residual. Let u be
-    2**-53 and M the larger limit, so that |a| + |b| <= n M. Second parts are at most 3 u n M, and 3 of them are rounded, 9 u**2 n M; the residual
-    is exact, and with them at most 4 u n M, rounded twice, 8 u**2 n M. So the corrected quotient is within 17 u**2 M, less than 2**-101 M.
-    """
-    a, b, n = float(start), float(end), max(steps - 1, 1)
-    largest = max(abs(a), abs(b))
-    if a != start or b != end or n >= 1 << 31 or not 2.0**-900 < largest < 2.0**900:
-        return None
-    made, fma, err = np.empty(steps), UFUNCS["fma"], largest * 2.0**-100
-    for at in range(0, steps, _PIECE):
-        i = np.arange(at, min(at + _PIECE, steps), dtype=F64)
-        j = n - i
-        first, second = j * a, i * b
-        low = fma(j, a, -first) + fma(i, b, -second)
-        total = first + second
-        part = total - first
-        low += (first - (total - part)) + (second - part)
-        q = total / n
-        low = (fma(-q, float(n), total) + low) / n
-        below, above = q + (low - err), q + (low + err)
-        for k in np.flatnonzero((below != above) | (np.signbit(below) != np.signbit(above))):
-            above[k] = float(_exactly(start, end, n, at + int(k)))
-        made[at : at + i.size] = above
-    return made
-
-
-def _narrow_places(start: _Number, end: _Number, steps: int, form: Any) -> Array | None:
-    """The same rounded to a format below binary64: each product, the sum and the quotient are rounded to binary64, within 4 u M in all."""
-    a, b, n = float(start), float(end), max(steps - 1, 1)
-    largest = max(abs(a), abs(b))
-    if a != start or b != end or n >= 1 << 31 or not 2.0**-900 < largest < 2.0**900:
-        return None
-    made, err = np.empty(steps, form), largest * 2.0**-50
-    for at in range(0, steps, _PIECE):
-        i = np.arange(at, min(at + _PIECE, steps), dtype=F64)
-        q = ((n - i) * a + i * b) / n
-        below, above = convert_array(q - err, form), convert_array(q + err, form)
-        for k in np.flatnonzero((below != above) | (np.signbit(below) != np.signbit(above))):
-            above[k] = convert_array(np.asarray(nearest_odd(_exactly(start, end, n, at + int(k)))), form)
-        made[at : at + i.size] = above
-    return made
-
-
 def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any, ...], dtype: Any, options: Any) -> Any:
     """A tensor for the result, of the shape that the operator says, and the limits; None where it has no numbers."""
     if any(isinstance(v, torch.Tensor) and (v.ndim or v.is_complex()) for v in (start, end)):
@@ -157,19 +104,9 @@ def _kept(base: float | None, start: _Number, end: _Number, steps: int, form: An
 
 def _of_base(base: float | None, start: _Number, end: _Number, steps: int, form: Any) -> Array:
     if base is None:
-        return _made(start, end, steps, form)
+        return spaced(start, end, max(steps - 1, 1), steps, form)
     with np.errstate(all="ignore"):
-        return convert_array(UFUNCS["pow"](np.float64(base), _made(start, end, steps, F64)), form)
-
-
-def _made(start: _Number, end: _Number, steps: int, form: Any) -> Array:
-    limits = start, end
-    with np.errstate(all="ignore"):
-        made = _places(*limits, steps) if form == F64 else _narrow_places(*limits, steps, form)
-    if made is not None:
-        return made
-    to = float if form == F64 else nearest_odd
-    return convert_array(np.array([to(_exactly(*limits, max(steps - 1, 1), i)) for i in range(steps)], F64), form)
+        return convert_array(UFUNCS["pow"](np.float64(base), spaced(start, end, max(steps - 1, 1), steps, F64)), form)
 
 
 @kernel
