@@ -13,7 +13,7 @@ from exact_oracle import bits, round_rational  # noqa: E402
 
 import repmath  # noqa: E402
 import repmath.torch as rt  # noqa: E402
-from repmath.torch._aten import prod  # noqa: E402
+from repmath import _prod as prod  # noqa: E402
 from repmath.torch._tensors import as_array  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
