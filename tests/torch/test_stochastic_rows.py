@@ -335,6 +335,54 @@ def test_transposed_convolutions(mode):
         check(ours.grad, exact(theirs.grad), block, number + 1)
 
 
+def thirds(a, axis, words, fmt, mode, back):
+    """From 4 elements to 10 along an axis, corners on corners, or its gradient: exact sums with the format's numbers beside thirds, rounded."""
+    dtype = next(k for k, v in FORMATS.items() if v == fmt)
+    weights = np.zeros((10, 4), object)
+    for i in range(10):
+        part = float(torch.tensor(i % 3 / 3, dtype=torch.float64).to(dtype))
+        rest = float(torch.tensor(1 - i % 3 / 3, dtype=torch.float64).to(dtype))
+        weights[i, i // 3] += Fraction(rest)
+        if i % 3:
+            weights[i, i // 3 + 1] += Fraction(part)
+    if back:
+        weights = weights.T
+    lines = np.moveaxis(a, axis, -1)
+    exact = np.moveaxis((lines[..., None, :] * weights).sum(-1), -1, axis)
+    flat = [rounding_oracle.rounded(v, fmt, mode, int(w)) if v else 0 for v, w in zip(exact.reshape(-1), words, strict=True)]
+    size = dtype.itemsize
+    made = torch.tensor(np.array(flat, f"u{size}").view(f"i{size}")).view(dtype)
+    return made.reshape(exact.shape)
+
+
+def fractions(t):
+    return np.vectorize(Fraction, otypes=[object])(t.double().numpy())
+
+
+@MODES
+@DTYPES
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_resized_images_round_once_an_axis(mode, dtype, dims):
+    x, g = numbers(2, 1, *[4] * dims, dtype=dtype), numbers(2, 1, *[10] * dims, dtype=dtype, seed=1)
+    name = ["linear", "bilinear", "trilinear"][dims - 1]
+    leaf = x.clone().requires_grad_()
+    with stochastic(3, 2, mode) as block:
+        got = F.interpolate(leaf, size=(10,) * dims, mode=name, align_corners=True)
+        got.backward(g)
+        after = x + x
+    assert block.calls == 2 * dims + 1 and not block.uncovered
+    for made, start, back in ((got, x, False), (leaf.grad, g, True)):
+        a = start
+        for number, axis in enumerate(range(dims) if back else reversed(range(dims))):
+            sizes = list(a.shape)
+            sizes[axis + 2] = 4 if back else 10
+            stream = (2 << 32) + number + back * dims
+            words = rounding_oracle.words(3, stream, 0, int(np.prod(sizes)))
+            a = thirds(fractions(a), axis + 2, words, FORMATS[dtype], mode, back)
+        assert bits(made) == bits(a)
+    check(after, exact(x) * 2, block, 2 * dims)
+
+
 @MODES
 def test_conversions_to_narrower_formats_round(mode):
     x = torch.cat([numbers(50), torch.tensor([-0.0, 1e39, float("nan"), 2.0**-140])])

@@ -15,7 +15,7 @@ import repmath
 
 from .. import _core, _random_modes, rounding
 from .._dtypes import NAMES
-from . import _stochastic_convolution, _stochastic_quick, _stochastic_rows, _stochastic_wide
+from . import _stochastic_convolution, _stochastic_quick, _stochastic_resize, _stochastic_rows, _stochastic_wide
 from ._aten.common import same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
@@ -467,6 +467,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "copy_.default": _copy,
     "convolution.default": _convolution,
     "convolution_backward.default": _convolution_backward,
+    **_stochastic_resize.HANDLERS,
 }
 
 
@@ -670,8 +671,10 @@ class _Mode(TorchDispatchMode):
         except BaseException:
             block.calls = number + 1
             raise
-        # Each array has a number, however it was rounded; those of a list that was changed in place too.
-        block.calls = number + max(1, sum(1 for _ in _tensors(args[0] if made is None else made)))
+        # Each array has a number, however it was rounded; those of a list that was changed in place, and those between the steps of a call, too.
+        block.calls = number + max(
+            _stochastic_resize.ROUNDINGS.get(name, 1), sum(1 for _ in _tensors(args[0] if made is None else made))
+        )
         return made
 
     def _rounded(self, at: _Place, name: str, number: int, func: Any, args: Any, kwargs: Any) -> Any:
