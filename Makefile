@@ -146,6 +146,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/python tools/gen_api.py --check
 	$(BIN)/python tools/gen_stubs.py --check
 	$(BIN)/python tools/gen_aten.py --check
+	$(BIN)/python tools/gen_badges.py --check
 
 format: $(VENV)/dev.stamp
 	@echo clang-format -i; $(BIN)/clang-format -i $(C_FILES)

@@ -64,6 +64,19 @@ def test_a_wrong_example_is_found(capsys):
     assert failures("```python\n>>> 1 + 1\n3\n```\n", "page").failed == 1
 
 
+def test_badges_are_fresh(tmp_path):
+    """The counts in README.md are those of the files; a count that is not is found: the control."""
+    for name in ("tools/gen_badges.py", "docs/evidence.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(tools_path.ROOT / name, tmp_path / name)
+    shutil.copytree(tools_path.ROOT / "proofs/certificates", tmp_path / "proofs/certificates")
+    picture, check = tmp_path / "docs/badges.svg", [sys.executable, tmp_path / "tools/gen_badges.py", "--check"]
+    shutil.copy(DOCS / "badges.svg", picture)
+    assert subprocess.run(check).returncode == 0, "run python tools/gen_badges.py"
+    picture.write_text(re.sub(r">(\d+) of ", lambda m: f">{int(m[1]) - 1} of ", picture.read_text()))
+    assert subprocess.run(check, stderr=subprocess.PIPE).returncode == 1
+
+
 def test_the_site(tmp_path):
     """Every page is in a table of contents, and every link and docstring is understood: a warning is an error."""
     for needed in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme"):
