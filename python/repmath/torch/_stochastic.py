@@ -229,11 +229,18 @@ def _gelu_backward(at: _Place, g: torch.Tensor, x: torch.Tensor, *, approximate:
     return at.elementwise("gelu_backward" if approximate == "none" else "gelu_tanh_backward", as_array(g), as_array(x))
 
 
+def _slope(g: Any, y: Any, sigmoid: bool) -> Any:
+    return g * y * (1.0 - y) if sigmoid else g * (1.0 - y * y)
+
+
 def _of_result(at: _Place, g: torch.Tensor, y: torch.Tensor, sigmoid: bool) -> Any:
     """The gradient of tanh, g (1 - y²), or of the sigmoid, g y (1 - y): products of two numbers are exact in binary64."""
     dtype = _format(g, y)
     if dtype is torch.float64:
-        raise _Lacks("products of three float64 numbers are not")
+        a, b = np.broadcast_arrays(as_array(g), as_array(y))
+        with np.errstate(all="ignore"):
+            nearest = _slope(a, b, sigmoid)  # of infinities and NaN
+        return _stochastic_rows.elementwise(at, nearest, lambda g, y: _slope(g, y, sigmoid), a, b)
     made = at.formula("sigmoid" if sigmoid else "tanh", 0, g, y)
     if made is not None:
         return made
@@ -280,8 +287,8 @@ def _mean(at: _Place, x: torch.Tensor, dim: Any = None, keepdim: bool = False, *
     )
     n = int(np.prod([array.shape[d] for d in axes], dtype=np.int64))
     if n == 0 or n & (n - 1):
-        if n == 0 or dtype is not None or array.dtype == np.float64:
-            raise _Lacks("a mean over a number that is no power of two, of float64 or to another format, is")
+        if n == 0 or dtype is not None:
+            raise _Lacks("a mean over a number that is no power of two, to another format, is")
         nearest = as_array(torch.ops.aten.mean.dim(x, list(axes), keepdim))
         return _stochastic_rows.mean(at, nearest, x, axes)
     kept = [d for d in range(array.ndim) if d not in axes]
@@ -521,8 +528,8 @@ class stochastic:
     sample : int
         From 0 to 2**32 - 1: samples are independent.
     mode : {"stochastic", "random", "up_down"}
-        up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, products, and in f16, bf16
-        and f32 softmax, norms, losses, means and optimisers' steps.
+        up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, products, softmax, norms, losses,
+        means and optimisers' steps, and in f16, bf16 and f32 the other operators that round once, by their results in binary64.
     only, exclude : str or iterable of str
         Names of operators with their overloads, such as ``"mm.default"`` or ``"add*"``, or of layers, such as ``"encoder.*"`` or ``"*.norm"``. Others round
         to nearest; they keep their numbers, so that a filter changes no word of the rest.
@@ -745,8 +752,8 @@ class _Mode(TorchDispatchMode):
                 if name == "_to_copy.default":
                     if nearest.dtype not in FORMATS or nearest.dtype.itemsize >= args[0].dtype.itemsize > 2:
                         return nearest
-                elif _format(*_tensors((args, list(kwargs.values())))) is torch.float64:
-                    raise _Lacks("of float64 it is")
+                else:
+                    _format(*_tensors((args, list(kwargs.values()))))
                 return _as_tensors(formula(at, _as_arrays(nearest), *args, **kwargs))
             except _Lacks as error:
                 reason = str(error)

@@ -288,7 +288,7 @@ class Enclosures:
 
 
 # Bits of a significand, exponent of the smallest number, and of the first power of two that is too large.
-_FORMATS = {"float16": (11, -24, 16), "bfloat16": (8, -133, 128), "float32": (24, -149, 128)}
+_FORMATS = {"float16": (11, -24, 16), "bfloat16": (8, -133, 128), "float32": (24, -149, 128), "float64": (53, -1074, 1024)}
 
 
 def rounded(value: Fraction, kind: str, mode: str, word: int) -> float:
@@ -319,7 +319,11 @@ class Last:
         self, middle: Any, radius: Any, enclose: Callable[[list[int], int], list[Interval]], nearer: Any = None
     ) -> Any:
         """`nearer(places)` gives high and low parts and radii of the results at these places in C order, `enclose(places, bits)` intervals."""
-        made, undecided = _random_modes.balls(middle, radius, self.dtype, self.place)
+        if self.dtype == np.float64:  # balls are no nearer than its numbers: all but exact zeros are computed again
+            made = np.zeros(np.shape(middle))
+            undecided = (np.asarray(middle) != 0) | (np.asarray(0.0 if radius is None else radius) != 0)
+        else:
+            made, undecided = _random_modes.balls(middle, radius, self.dtype, self.place)
         left = np.flatnonzero(undecided & ~np.broadcast_to(self.skip, made.shape))
         if left.size:
             self._nearer(made.reshape(-1), left.tolist(), nearer, enclose)

@@ -22,7 +22,7 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 
     e^x = (e^t)^(2^n) with t = x/2^n, |t| < 1/16. In units of 2^-w each term of the series is cut off, with an error below 2, and the terms that
     are left out are below the last one; each squaring doubles the relative error. Below -2000 the bounds are FAINT and 2^-2880: a positive
-    number that is compared with thresholds of a format, which are 0 or above 2^-200, alone or beside numbers that are known to 2^-2880."""
+    number that is compared with thresholds of a format, which are 0 or above 2^-1110, alone or beside numbers that are known to 2^-2880."""
     if x < -2000:
         return FAINT, Fraction(1, 2**2880)
     n = max(0, (abs(x.numerator) // x.denominator).bit_length() + 4)

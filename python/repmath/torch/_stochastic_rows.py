@@ -1,5 +1,5 @@
 """Operators of stochastic() whose value is a formula: softmax, norms, losses, means, sums by index. Each formula is that of the specification
-(sections 4 and 5), written over the arithmetics of `_stochastic_balls`, for f16, bf16 and f32.
+(sections 4 and 5), written over the arithmetics of `_stochastic_balls`, for all formats; each element of f64 is computed in double-double.
 
 A formula's value that is a boundary of rounding, or a threshold, is decided only where it is computed exactly. It is, since
 
