@@ -23,6 +23,7 @@ target_sources(repmath_objects PRIVATE
   src/blas/gemm/exact.c
   src/blas/gemm/vector_facts.c
   src/blas/gemm/api.c
+  src/blas/join.c
   src/blas/partials.c
   src/blas/conv/im2col_view.c)
 rm_isa_sources(

@@ -19,6 +19,7 @@
 #include "gemm/exact.h"
 #include "gemm/matmul.h"
 #include "gemm/pair.h"
+#include "join.h"
 
 enum { DIGITS = RM_WINDOW - 1, LOWEST = (RM_ACC_ONE - 320) / RM_ACC_DIGIT_BITS, FIELD = 21 };
 typedef char windows_begin_at_a_digit[RM_ACC_ONE % RM_ACC_DIGIT_BITS == 0 ? 1 : -1];
@@ -435,7 +436,7 @@ static int known(double c, double err, int format, uint64_t *bits, uint32_t *fla
   return 1;
 }
 
-enum { BLOCK = 256 };
+enum { BLOCK = RM_JOIN_BLOCK };
 
 /* Where rounded sums go, and the places of open ones. */
 typedef struct {
@@ -448,18 +449,10 @@ typedef struct {
 /* Rounds n sums, at most BLOCK, whose places are `at` and those that follow. What is infinite, or NaN, is left to known(). */
 static void round_block(rounding *r, int64_t at, int n, const double *c, const double *err) {
   const int size = rm_size_of(r->format);
-  uint32_t differs[BLOCK], any = r->format != RM_F32;
-  if (!any) {
+  uint32_t differs[BLOCK];
+  if (r->format == RM_F32) {
     float low[BLOCK];
-    for (int i = 0; i < n; i++) {
-      const double e = __builtin_fabs(c[i]) * 0x1p-52 + err[i];
-      const float high = (float)(c[i] + e);
-      uint32_t a, b;
-      low[i] = (float)(c[i] - e);
-      memcpy(&a, low + i, sizeof a), memcpy(&b, &high, sizeof b);
-      differs[i] = (a ^ b) | (uint32_t)((a & 0x7f800000u) == 0x7f800000u);
-      any |= differs[i];
-    }
+    const int any = rm_round_block_f32(n, c, err, low, differs);
     memcpy(r->out + at * size, low, (size_t)n * sizeof *low);
     if (!any) return;
   } else {
@@ -569,18 +562,13 @@ rm_status rm_join_partials(int format, int64_t parts, int64_t n, const double *s
   for (int64_t at = 0; roots && at < n; at += BLOCK) {
     const int some = n - at < BLOCK ? (int)(n - at) : BLOCK;
     double c[BLOCK], err[BLOCK];
-    memcpy(c, sums + at, (size_t)some * sizeof *c);
-    for (int l = 0; l < some; l++) err[l] = __builtin_fabs(c[l]);
-    for (int64_t p = 1; p < parts; p++) {
-      const double *from = (const double *)(const void *)((const char *)sums + p * step) + at;
-      for (int l = 0; l < some; l++) c[l] += from[l], err[l] += __builtin_fabs(from[l]);
-    }
-    for (int l = 0; l < some; l++) c[l] += 0.0, err[l] *= u; /* a sum of zeros is +0 */
+    rm_join_block(parts, some, sums + at, step, c, err);
+    for (int l = 0; !rows && l < some; l++) err[l] *= u;
     for (int l = 0; rows && l < some;) { /* a row after the other */
       const int64_t row = (first + at + l) / cols, col = (first + at + l) % cols;
-      const double root = __builtin_sqrt(row_bound[row]);
-      const int end = cols - col < some - l ? l + (int)(cols - col) : some;
-      for (const double *of = roots + col - l; l < end; l++) err[l] += root * of[l];
+      const int n_of_row = cols - col < some - l ? (int)(cols - col) : some - l;
+      rm_add_bounds(n_of_row, u, __builtin_sqrt(row_bound[row]), roots + col, err + l);
+      l += n_of_row;
     }
     round_block(&r, at, some, c, err);
   }

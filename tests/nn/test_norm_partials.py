@@ -2,10 +2,11 @@
 
 import ctypes
 
+import mpmath
 import numpy as np
 import pytest
-from normalization_library import NAMES, expected, geometry, values
-from real_oracle import precise
+from normalization_library import FOUR, NAMES, expected, geometry, values
+from real_oracle import precise, reals, rounded_recognised
 from reductions_library import ENUM, I64, NULL, OK, OVERLAP, RANGE, pointer, status
 from softmax_library import kind
 from statistics_library import dtype_of
@@ -73,6 +74,52 @@ def test_any_parts_and_trees(isa_library, norm, fmt):
             assert (out[decided] == want[decided]).all(), (i, parts)
             opened, total = opened + len(at), total + out.size
     assert opened < total / 3
+
+
+@precise
+def channels(x, g, mean, variance, eps):
+    """The gradients of a batch norm's weights, with the statistics given."""
+    sums = []
+    for j, (m, v) in enumerate(zip(reals(mean), reals(variance), strict=True)):
+        slopes, elements = reals(g[:, j]), reals(x[:, j])
+        terms = (a * (b - m) for a, b in zip(slopes, elements, strict=True))
+        sums.append(mpmath.fsum(terms) / mpmath.sqrt(v + mpmath.mpf(eps)))
+    return sums
+
+
+@pytest.mark.parametrize("fmt", NAMES[:3])
+def test_a_batch_norm_whose_batch_is_divided(isa_library, fmt):
+    """Weights of channels, and statistics that are those of all parts and not of one."""
+    rng = np.random.default_rng(12)
+    opened = total = different = 0
+    for n, c, s, eps in ((12, 5, 3, 1e-5), (7, 1, 6, 0.5), (24, 4, 1, 0.0)):
+        x = (rng.standard_normal((n, c, s)) + rng.choice([0, 3.0], c)[:, None]).astype(dtype_of(fmt))
+        g = rng.standard_normal((n, c, s)).astype(dtype_of(fmt))
+        mean = x.astype(float).mean((0, 2)).astype(dtype_of(fmt))
+        variance = x.astype(float).var((0, 2)).astype(dtype_of(fmt))
+        of_set = FOUR(0, mean.itemsize, 0, 0)
+
+        def of(rows, known=True, c=c, eps=eps, given=(x, g), statistics=(mean, variance), of_set=of_set):
+            a, h = (v[rows].copy() for v in given)
+            (sets, sx, _), _ = geometry("batch", a)
+            made = [np.full(size, 7.0) for size in (c, 1, c)]
+            shared = [v for m in statistics for v in (pointer(m), of_set)] if known else [None] * 4
+            operands = pointer(h), sx, pointer(a), sx, *shared, ctypes.c_double(eps)
+            of_all = NAMES.index(fmt), ctypes.byref(sets), *operands, I64(1), I64(3), *map(pointer, made)
+            assert isa_library.rm_normalize_weight_partial(*of_all) == OK
+            return made
+
+        want = np.array([rounded_recognised(v, dtype_of(fmt)) for v in channels(x, g, mean, variance, eps)], kind(fmt))
+        cuts = [slice(0, 1), slice(1, 1), slice(1, n - 2), slice(n - 2, n)]
+        for parts in ([slice(0, n)], cuts):
+            made = [joined(rng, arrays) for arrays in zip(*map(of, parts), strict=True)]
+            out, at = rounded(isa_library, fmt, *made)
+            decided = np.setdiff1d(np.arange(c), at)
+            assert (out[decided] == want[decided]).all()
+            opened, total = opened + len(at), total + c
+        alone = [joined(rng, arrays) for arrays in zip(*(of(part, False) for part in cuts[2:]), strict=True)]
+        different += (rounded(isa_library, fmt, *alone)[0] != want).any()  # a control: each part has its own set
+    assert opened < total / 3 and different
 
 
 def near_ties(rng):

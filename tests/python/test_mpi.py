@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 from exact_oracle import FORMATS, exact_bits, round_rational  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).parent.parent / "support/mpi_program.py"
-SIZES = (1, 2, 3, 5)
+SIZES = (1, 2, 3, 4, 5)
 
 
 @pytest.fixture(scope="module")

@@ -101,13 +101,10 @@ def nothing_decided(parts, bounds, dtype, real=partials.joined):
     return made, np.arange(made.size)
 
 
-@pytest.mark.parametrize("joined", [partials.joined, nothing_decided])
-@pytest.mark.parametrize("axes", [None, [0] * 7, [1, 1, 1, 0, 1, 0, 1], [0, 0, 0, 0, 2, 0, 0]])
-def test_every_rank_gets_the_bits_of_the_whole(uses, monkeypatch, joined, axes):
+def on_each_rank(monkeypatch, uses, axes=None):
+    """What `reduced` returns on each rank, or the error that it raises."""
     for name, function in (("_gathered", _gathered), ("agree", _agree)):
         monkeypatch.setattr(exchange, name, function)
-    monkeypatch.setattr(partials, "nbytes", lambda _: 1 << 40)  # parts are taken, however short the operands
-    monkeypatch.setattr(partials, "joined", joined)
     threads, got = Threads(), {}
 
     def run(rank):
@@ -117,19 +114,63 @@ def test_every_rank_gets_the_bits_of_the_whole(uses, monkeypatch, joined, axes):
             got[rank] = exchange.reduced(Group(threads, rank), leaves, own, axes)
         except BaseException as error:
             got[rank] = error
-            threads.barrier.abort()
+            if isinstance(error, threading.BrokenBarrierError):
+                raise
 
     running = [threading.Thread(target=run, args=(rank,)) for rank in range(RANKS)]
     for one in running:
         one.start()
     for one in running:
         one.join()
+    return [got[rank] for rank in range(RANKS)]
+
+
+@pytest.mark.parametrize("joined", [partials.joined, nothing_decided])
+@pytest.mark.parametrize("axes", [None, [0] * 7, [1, 1, 1, 0, 1, 0, 1], [0, 0, 0, 0, 2, 0, 0]])
+def test_every_rank_gets_the_bits_of_the_whole(uses, monkeypatch, joined, axes):
+    monkeypatch.setattr(partials, "nbytes", lambda _: 1 << 40)  # parts are taken, however short the operands
+    monkeypatch.setattr(partials, "joined", joined)
     whole = [settle(u, s, torch.float32) for u, s in zip(uses(slice(0, ROWS)), SHAPES, strict=True)]
-    for rank in range(RANKS):
-        if isinstance(got[rank], BaseException):
-            raise got[rank]
+    for rank, got in enumerate(on_each_rank(monkeypatch, uses, axes)):
+        if isinstance(got, BaseException):
+            raise got
         for i, expected in enumerate(whole):
             if axes:
                 first, count = exchange.part_of(expected.shape[axes[i]], RANKS, rank)
                 expected = expected.narrow(axes[i], first, count)
-            assert torch.equal(got[rank][i].contiguous().view(torch.int32), expected.contiguous().view(torch.int32)), i
+            assert torch.equal(got[i].contiguous().view(torch.int32), expected.contiguous().view(torch.int32)), i
+
+
+@pytest.mark.parametrize("function", ["part", "joined", "windows", "settle", "modified"])
+def test_an_error_of_one_rank_is_that_of_all(uses, monkeypatch, function):
+    """No memory in any phase, or an operand that was modified: each rank raises the same, and none waits."""
+    failing, phase = RANKS - 1, {"at": 0}
+    lock = threading.Lock()
+
+    def short(*args, **kwargs):
+        with lock:
+            phase["at"] += 1
+            if phase["at"] == 2:  # one of the ranks
+                raise MemoryError("no memory")
+        return own(*args, **kwargs)
+
+    if function == "modified":
+        real = uses
+
+        def uses(s):
+            made = real(s)
+            if s.start == CUTS[failing]:
+                made[0][0].record.a._tensor.add_(1)
+            return made
+    else:
+        where = exchange if function == "settle" else partials
+        own = getattr(where, function)
+        if function == "windows":
+            monkeypatch.setattr(partials, "joined", nothing_decided)
+        monkeypatch.setattr(where, function, short)
+    if function != "settle":
+        monkeypatch.setattr(partials, "nbytes", lambda _: 1 << 40)
+    got = on_each_rank(monkeypatch, uses)
+    assert all(isinstance(g, RuntimeError) for g in got), got
+    (text,) = {str(g) for g in got}
+    assert ("modified in place" if function == "modified" else "MemoryError: no memory") in text

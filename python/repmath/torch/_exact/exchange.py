@@ -9,7 +9,7 @@ the results are given to all, or each rank gets its part of them. Which way a pa
 import math
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,10 +78,10 @@ class _Sum:
     few: bool = False  # whether operands of single elements can be sent, where there are no windows
     owner: int = -1
     made: Any = None  # the owner's result, or this rank's share
+    size: int = field(init=False)
 
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
+    def __post_init__(self) -> None:
+        self.size = math.prod(self.shape)
 
     def share(self, flat: Array, ranks: int, rank: int) -> Array:
         """A rank's share of the elements."""
@@ -206,14 +206,16 @@ def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[t
     size, rank = group.size(), group.rank()
     lengths = [sum(s.numbers(size, r) for s in sums) for r in range(size)]
     ends = np.cumsum(lengths).tolist()
-    outgoing, at = np.full(sum(lengths), np.nan), [end - n for n, end in zip(lengths, ends, strict=True)]
+    outgoing, at = np.empty(sum(lengths)), [end - n for n, end in zip(lengths, ends, strict=True)]
     for s in sums:
         made: tuple[Array, Array] | None = None
         with errors:
             made = partials.part(s.uses, s.shape, s.kind)
         for r in range(size):
             n, end = s.length(size, r), at[r] + s.numbers(size, r)
-            if made is not None:
+            if made is None:  # the error is to be that of all ranks
+                outgoing[at[r] : end] = np.nan
+            else:
                 outgoing[at[r] : at[r] + n] = s.share(made[0], size, r)
                 outgoing[at[r] + n : end] = made[1]
             at[r] = end

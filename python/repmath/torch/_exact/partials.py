@@ -8,6 +8,7 @@ rank gets the operands of all.
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,10 +79,9 @@ def common(kinds: Sequence[int]) -> int:
 
 def matrix(kind: int, shape: Sequence[int]) -> tuple[int, int]:
     """Rows and columns of the bounds of a sum: none where there are no other bounds than those of rounded numbers."""
-    size = int(np.prod(shape, dtype=np.int64))
     if kind == NORMED:
-        return 1, size
-    return (shape[0], size // max(shape[0], 1)) if kind == FACTORED else (0, 0)
+        return 1, math.prod(shape)
+    return (shape[0], math.prod(shape[1:])) if kind == FACTORED else (0, 0)
 
 
 def _matrices(uses: Sequence[Use], shape: Sequence[int]) -> list[Record] | None:
@@ -97,7 +97,7 @@ def _matrices(uses: Sequence[Use], shape: Sequence[int]) -> list[Record] | None:
         convolved = isinstance(r, Convolved) and not r.transposed and dict(r.options).get("groups") == 1
         if not convolved and not (len(shape) == 2 and isinstance(r, (Product, Scattered, Terms))):
             return None
-        if int(np.prod(r.shape)) != int(np.prod(shape)) or (r.shape != tuple(shape) and not isinstance(r, Terms)):
+        if math.prod(r.shape) != math.prod(shape) or (r.shape != tuple(shape) and not isinstance(r, Terms)):
             return None
         found.append(r)
     return None if all(isinstance(r, Terms) for r in found) else found
@@ -119,17 +119,15 @@ def _sum(r: Record, shape: Sequence[int]) -> _partials.Sum:
 
 def part(uses: Sequence[Use], shape: Sequence[int], kind: int) -> tuple[Array, Array]:
     """The elements of a sum, and the bounds of the rows and of the columns of `matrix`, of the kind that is common to all ranks."""
-    size, lines = int(np.prod(shape, dtype=np.int64)), sum(matrix(kind, shape))
     if not uses:
-        return np.zeros(size), np.zeros(lines)
+        return np.zeros(math.prod(shape)), np.zeros(sum(matrix(kind, shape)))
     if kind == FACTORED:
         made = [_sum(r, shape).part(len(uses) - 1) for r in _matrices(uses, shape) or ()]
     elif kind == NORMED:
         made = [_norm_weight([u.record for u in uses if isinstance(u.record, Normed)]).part(0)]
     else:
-        wide = [Use(_widened(u.record), u.layout) for u in uses]
-        if all(isinstance(u.record, Terms) for u in uses):
-            wide = list(uses)
+        alike = all(isinstance(u.record, Terms) for u in uses)
+        wide = uses if alike else [Use(_widened(u.record), u.layout) for u in uses]
         value: Array = settle(wide, shape, torch.float64).numpy().reshape(-1)
         return value, np.empty(0)
     sums, rows, cols = made[0]
@@ -171,7 +169,7 @@ def _norm_weight(records: Sequence[Normed]) -> _partials.Sum:
     else:
         (eps,) = first.options
         blocks = 0
-        split = 1, 1, int(np.prod(first.shape, dtype=np.int64))
+        split = 1, 1, math.prod(first.shape)
 
     def sets(a: Array) -> Array:
         return a.reshape(a.shape[0] if blocks else -1, *split)
