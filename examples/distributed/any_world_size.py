@@ -1,4 +1,4 @@
-"""One SHA-256 on one, two and three processes: python any_world_size.py [--steps N]
+"""One SHA-256 on one to four processes: python any_world_size.py [--steps N]
 
 Trains a small convolutional network with batch norm and dropout by PyTorch's DistributedDataParallel over gloo, on this machine, with uneven
 shares of each batch: once as PyTorch has it, once under repmath. Prints a digest of the weights and of AdamW's state for each number of
@@ -20,7 +20,7 @@ import repmath.torch
 import repmath.torch.distributed as rd
 
 BATCH = 24
-SHARES = {1: (24,), 2: (15, 9), 3: (5, 7, 12)}
+SHARES = {1: (24,), 2: (15, 9), 3: (5, 7, 12), 4: (2, 10, 5, 7)}
 
 
 def make_model() -> nn.Module:

@@ -16,7 +16,7 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 # quick loops of formulas, which need vectors of binary32 and FMA: tests/nn/test_formulas_quick.py compares what they decide with the loops that are watched,
 # beside boundaries, and tests/nn/test_formulas.py with exact numbers. What recurrences and series decide is compared with exact numbers beside boundaries in
 # tests/elementwise/test_recurrences.py. What rows of binary64 decide is compared with exact numbers beside boundaries in tests/nn/test_norm_boundaries.py, and
-# in tests/controls/bound_data.py. The numbers that partials.c rounds are given by its callers:
+# in tests/controls/bound_data.py. The numbers that partials.c and join.c round are given by their callers:
 # tests/reductions/test_partials.py compares what comes of parts with exact sums, and their errors with the bounds.
 ELSEWHERE = (
     "src/cuda/",
@@ -25,6 +25,7 @@ ELSEWHERE = (
     "src/blas/gemm/tiles.c",
     "src/blas/gemm/chains_b32.c",
     "src/blas/gemm/undecided_16.h",
+    "src/blas/join.c",
     "src/blas/partials.c",
     "src/nn/formula/quick.h",
     "src/nn/rows/wide.h",
