@@ -170,6 +170,9 @@ def sum(
     rows = int(np.prod(shape, dtype=np.int64))
     terms = array.size // max(rows, 1)
     result = np.empty(shape, target)
+    if at[0] == "up_down" and axes and array.size:
+        nearest = _reductions.sum(np.asarray(array, held), axis=axes, dtype=target, keepdims=keepdims)
+        return _deliver(up_down(np.asarray(nearest), seed, stream), out)
     narrow = held.itemsize < 8 and (target == held or target.itemsize == 4) and at[0] != "up_down"
     if narrow and rows and terms and kept and kept[0] > max(axes, default=-1):
         down = np.ascontiguousarray(np.asarray(array, held)).reshape(terms, rows)  # sums down columns need no other order

@@ -336,6 +336,25 @@ def test_costs_have_pytorch_as_their_unit():
         study.cost(lambda: None, repeats=0)
 
 
+def test_the_baseline_of_costs_is_pytorch_as_it_is(monkeypatch):
+    """A published baseline ran without oneDNN, on a reference BLAS, and stored its sums of doubles as floats."""
+    torch = pytest.importorskip("torch")
+    from repmath.study import _cost
+
+    seen = []
+
+    def step():
+        seen.append((torch.backends.mkldnn.enabled, torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()))
+
+    before = torch.backends.mkldnn.enabled, torch.get_num_threads()
+    ticks = iter(np.arange(1000.0) ** 2 * 2.0**-30 + 2.0**20)
+    monkeypatch.setattr(_cost.time, "perf_counter", lambda: float(next(ticks)))
+    found = study.cost(step, repeats=2)
+    theirs = [s for i, s in enumerate(seen) if i % 3 < 2]  # every third step is the library's
+    assert {s[:2] for s in theirs} == {before} and {s[2] for s in theirs} == {False, True}
+    assert all(0 < row["seconds"] < 2.0**-15 for row in found.values())  # float32 has no such differences beside 2^20
+
+
 def test_the_command_line_writes_tables_and_a_page(tmp_path, capsys):
     assert cli.main(["study", "order", "--n", "8", "--permutations", "20", "--out", str(tmp_path)]) == 0
     assert "repmath.sum: exact, free of order: True" in capsys.readouterr().out
