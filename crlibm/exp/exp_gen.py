@@ -39,6 +39,10 @@ def main():
     q, err = fit(exp_taylor(3), H, 5, tail)
     out.append(f"/* e^r = 1 + r + r^2/2 + r^3 Q(r), |r| <= ln2/32: |Q(r) - ...| <= 2^{log2(err):.2f}. */")
     out.append(array("rm_exp_p64", q))
+    # e^r = 1 + r + r^2/2 + r^3/6 + r^4/24 + r^5 q(r), for rows of f64
+    q, err = fit(exp_taylor(5), H, 5, tail)
+    out.append(f"/* e^r = 1 + r + r^2/2 + r^3/6 + r^4/24 + r^5 Q(r), |r| <= ln2/32: |Q(r) - ...| <= 2^{log2(err):.2f}. */")
+    out.append(array("rm_exp_wide_q", q))
     hi = [double(mpf(2) ** (mpf(j) / TABLE)) for j in range(TABLE)]
     lo = [double(mpf(2) ** (mpf(j) / TABLE) - h) for j, h in enumerate(hi)]
     out.append("/* RN(2^(j/16)) with j 2^48 taken from its bits, so that adding (16 k + j) 2^48 gives 2^(k + j/16). */")
@@ -60,6 +64,7 @@ def main():
         f"#define RM_EXP_STEP_HI {hexa(high)} /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */"
     )
     out.append(f"#define RM_EXP_STEP_LO {hexa(step - high)} /* RN(ln2/16 - RM_EXP_STEP_HI) */")
+    out.append(f"#define RM_EXP_STEP_LO2 {hexa(step - high - double(step - high))} /* what RM_EXP_STEP_LO leaves, rounded */")
     out.append("\n/* exp2 and exp10: 2^x = e^(x ln2), 10^x = 2^(x log2(10)) = e^(x ln10). */")
     out.append(f"#define RM_EXP10_INV_STEP {hexa(TABLE * mp.log(10, 2))} /* RN(16 log2(10)) */")
     for base in 2, 10:

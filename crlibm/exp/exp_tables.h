@@ -18,6 +18,11 @@ RM_TABLE double rm_exp_p64[6] = {
   0x1.5555555555556p-3, 0x1.5555555555556p-5, 0x1.11111110e10a7p-7, 0x1.6c16c16bdafd7p-10,
   0x1.a01b0c2eff247p-13, 0x1.a01afa69b60b1p-16};
 
+/* e^r = 1 + r + r^2/2 + r^3/6 + r^4/24 + r^5 Q(r), |r| <= ln2/32: |Q(r) - ...| <= 2^-61.64. */
+RM_TABLE double rm_exp_wide_q[6] = {
+  0x1.1111111111111p-7, 0x1.6c16c16c16c17p-10, 0x1.a01a019ffe106p-13, 0x1.a01a019ffd077p-16,
+  0x1.71ded56bfec76p-19, 0x1.27e574174f917p-22};
+
 /* RN(2^(j/16)) with j 2^48 taken from its bits, so that adding (16 k + j) 2^48 gives 2^(k + j/16). */
 RM_TABLE int64_t rm_exp_t[16] = {
   0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
@@ -43,6 +48,7 @@ RM_TABLE double rm_exp_t_lo[16] = {
 #define RM_EXP_STEP 0x1.62e42fefa39efp-5 /* RN(ln2/16) */
 #define RM_EXP_STEP_HI 0x1.62e42fefa0000p-5 /* ln2/16 cut to a multiple of 2^-42: k times it is exact, |k| < 2^15 */
 #define RM_EXP_STEP_LO 0x1.cf79abc9e3b3ap-44 /* RN(ln2/16 - RM_EXP_STEP_HI) */
+#define RM_EXP_STEP_LO2 -0x1.ff0342542fc33p-98 /* what RM_EXP_STEP_LO leaves, rounded */
 
 /* exp2 and exp10: 2^x = e^(x ln2), 10^x = 2^(x log2(10)) = e^(x ln10). */
 #define RM_EXP10_INV_STEP 0x1.a934f0979a371p+5 /* RN(16 log2(10)) */

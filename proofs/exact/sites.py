@@ -29,6 +29,8 @@ ELSEWHERE = (
     "src/blas/partials.c",
     "src/nn/formula/quick.h",
     "src/nn/rows/wide.h",
+    "src/nn/rows/wide_exp.h",
+    "src/nn/rows/wide_numbers.h",
     "src/special/",
 )
 PRIMITIVE = re.compile(

@@ -401,6 +401,34 @@ RM_STATIC uint64_t rm_entropy_special_gradient(const rm_entropy_exact *e, int64_
   return rm_nan_bits(r->f->format);
 }
 
+#if !RM_DEVICE
+/* A row of binary64 of which one class counts, with a finite maximum m: e^(x_j - m) a, a = g w/(divisor S), and for the class
+ * itself the sum of the others times -a (rows/wide_exp.h). Returns how many results are undecided; their indices are in
+ * state->undecided. */
+static int64_t rm_entropy_wide_gradient(const rm_entropy_row *r, double m, const rm_dd_ball *divisor, char *out) {
+  rm_row_state *const state = r->state;
+  const int64_t n = r->f->p.n, t = r->target;
+  double *const e = rm_row_buffer(state, 3), *const low = rm_row_buffer(state, 4);
+  rm_dd_ball others, all, a, w;
+  uint64_t bits;
+  rm_wide_sum(&others, n, r->x, m, t, e, low);
+  if (!rm_wide_term(&all, r->x[t], m)) rm_dd_ball_finish(&all, 0.0, 0.0, 1, 0x1p-952);
+  rm_dd_ball_add(&all, &all, &others);
+  rm_dd_ball_mul(&all, &all, divisor);
+  rm_dd_ball_set(&a, r->g, 0);
+  rm_dd_ball_set(&w, r->w[t], 0);
+  rm_dd_ball_mul(&a, &a, &w);
+  rm_dd_ball_div(&a, &a, &all);
+  int64_t count = rm_wide_scale(n, r->x, m, t, e, low, &a, out, state);
+  rm_dd_ball_mul(&others, &others, &a);
+  rm_dd_ball_neg(&others, &others);
+  if (others.hi != 0.0 && rm_dd_ball_round(&others, RM_F64, RM_NEAREST, &state->flags, &bits))
+    rm_write_bits(out + t * 8, bits, RM_F64);
+  else state->undecided[count++] = t;
+  return count;
+}
+#endif
+
 RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = (const rm_entropy *)operation;
   const int64_t n = f->p.n;
@@ -487,12 +515,17 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     s.err = __builtin_fabs(k * s.a) * 0x1p-245 + __builtin_fabs(k) * lost * 0x1p-49;
     if (known) undecided = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
   }
+  int in_wide = 0;
+#if !RM_DEVICE
+  in_wide = f->format == RM_F64 && r.one_class && rm_is_finite(m);
+  if (in_wide) undecided = rm_entropy_wide_gradient(&r, m, &divisor, out);
+#endif
   if (!known && rm_is_nan(m)) { /* then all of the row is, and raises nothing */
     for (int64_t i = 0; i < n; i++) rm_write_bits(out + i * size, rm_nan_bits(f->format), f->format);
     undecided = 0;
   }
   if (!known && undecided && rm_row_defer(state)) return;
-  if (!known)
+  if (!known && !in_wide)
     for (int64_t i = 0; i < undecided; i++) s.undecided[i] = i;
   state->tiers.fast += n - undecided;
   if (undecided) {

@@ -4,6 +4,9 @@
 
 #include "../rows/decide.h"
 #include "../rows/wide_kernels.h"
+#if !RM_DEVICE
+#include "../rows/wide_numbers.h"
+#endif
 #include "args.h"
 
 /* Approximate statistics of a set: the mean c within c_err, a = 1/sqrt(variance + eps) within rel of it, v = variance +
@@ -52,9 +55,6 @@ int rm_norm_wide_statistics(const rm_norm_problem *f, int64_t set0, int64_t set1
 /* The sum of h (x - mean) over n elements of a set, of which the kernel has made sums. */
 void rm_norm_wide_second(const rm_norm_problem *f, int64_t n, const double *x, const rm_norm_wide *t,
                          const rm_wide_sums *sums, rm_dd_ball *second);
-RM_FN rm_wide_pair rm_wide_pair_of(const rm_dd_ball *v) { return (rm_wide_pair){v->hi, v->lo}; }
-/* A bound of its relative error, which is small. */
-RM_FN double rm_wide_relative(const rm_dd_ball *v) { return 1.01 * v->err / __builtin_fabs(v->hi); }
 #endif
 
 /* The kind of a set: ordinary; all deviations are 0, but variance + eps is not; or it has no definite mean or root. */

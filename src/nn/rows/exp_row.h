@@ -2,6 +2,13 @@
 #pragma once
 
 #include "decide.h"
+#if RM_DEVICE
+#define RM_WIDE_NUMBERS 0
+#else
+#define RM_WIDE_NUMBERS 1
+#define RM_IS_dd_ball 1 /* of the numbers of a formula, those that vectors add up */
+#include "wide_numbers.h"
+#endif
 
 #define RM_EXP_TAIL (-8192.0)
 /* A sum leaves out small terms: 2^40 terms below e^RM_EXP_LEFT_OUT are less than 2^-144 of e^RM_EXP_TAIL, so that a sum with
@@ -22,7 +29,7 @@ typedef struct {
   rm_ball sum_ball;
 } rm_exp_row;
 
-/* Sets *r for a row whose maximum m is finite. */
+/* Sets *r for a row whose maximum m is finite; on the host a buffer that is padded by -infinity. */
 RM_HOST_EXTERN void rm_exp_row_begin(rm_exp_row *r, int64_t n, const double *x, double m);
 
 /* Whether x_i - m less 2^*k rounds like x_i - m less the logarithm of 1 + the sum of the others, which then need not be

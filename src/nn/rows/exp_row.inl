@@ -11,8 +11,11 @@ RM_STATIC double rm_exp_row_second(int64_t n, const double *x, int64_t at) {
     if (max > second) second = max;
   }
 #else
-  for (int64_t k = 0; k < n; k++)
-    if (k != at && x[k] > second) second = x[k];
+  double *const row = (double *)(uintptr_t)x; /* a buffer */
+  const double kept = row[at];
+  row[at] = second;
+  second = rm_nn_kernels()->max(n, row);
+  row[at] = kept;
 #endif
   return second;
 }

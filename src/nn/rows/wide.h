@@ -16,9 +16,6 @@
 #include "../../../crlibm/simd/machine.h"
 #include "wide_kernels.h"
 
-/* What no lane may lose by underflow, in units of a normalized deviation. */
-#define RM_WIDE_TINY 0x1p-1000
-
 typedef struct {
   vf64 hi, lo;
 } rm_wide;

@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What no lane may lose by underflow, in units of a normalized deviation. */
+#define RM_WIDE_TINY 0x1p-1000
+
 /* hi + lo, |lo| <= 2^-53 |hi|. */
 typedef struct {
   double hi, lo;
@@ -27,6 +30,15 @@ typedef struct {
   double size, size_hi, size_lo, depth;
 } rm_wide_sums;
 
+/* Exponents of terms that are 0 or stand for themselves, and of those that are 0 (rows/wide_exp.h). */
+#define RM_WIDE_EXP_MIN (-660.0) /* 2^-952.2 */
+#define RM_WIDE_EXP_ZERO (-745.2)
+
+/* hi + lo within err. */
+typedef struct {
+  double hi, lo, err;
+} rm_wide_total;
+
 struct rm_wide_kernels {
   /* ((x - c) a) w + b. Returns how many indices are in undecided. */
   int64_t (*affine)(const rm_wide_row *row);
@@ -36,4 +48,10 @@ struct rm_wide_kernels {
   int64_t (*centered)(const rm_wide_row *row);
   /* Adds g (x - c) a to hi + lo, element by element, and to bound what the sum is off by. */
   void (*columns)(const rm_wide_row *row, double *hi, double *lo, double *bound);
+  /* The sum of e^(x - m) over n elements, x <= m padded by -infinity; each goes to hi + lo where these are not NULL. */
+  void (*exponentials)(int64_t n, const double *x, double m, double *hi, double *lo, rm_wide_total *sum);
+  /* (x + w) a of such a term; (x - c) - a, c one number; g - e^x a: as affine. */
+  int64_t (*scaled)(const rm_wide_row *row);
+  int64_t (*shifted)(const rm_wide_row *row);
+  int64_t (*less_exp)(const rm_wide_row *row);
 };

@@ -60,8 +60,8 @@ static rm_status run(rm_softmax_problem p) {
   if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_softmax_check(&p);
   if (!status && p.balls) status = check_balls(p.format, p.n, &p.y, p.x.base, p.x.base);
-  if (status || p.kind == RM_LOGSUMEXP) return status ? status : rm_each_row(p.rows, p.n, 2, rm_softmax_row, &p);
-  return each_row(p.rows, p.n, 2, rm_softmax_row, &p, arrays, 2, rm_size_of(p.format));
+  if (status || p.kind == RM_LOGSUMEXP) return status ? status : rm_each_row(p.rows, p.n, 3, rm_softmax_row, &p);
+  return each_row(p.rows, p.n, 3, rm_softmax_row, &p, arrays, 2, rm_size_of(p.format));
 }
 static rm_status run_backward(rm_softmax_gradient_problem p) {
   rm_row_array *const arrays[] = {&p.g, &p.y, &p.dx};

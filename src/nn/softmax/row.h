@@ -23,6 +23,9 @@
 #include "args.h"
 #include "share.h"
 #include "../rows/totals.h"
+#if !RM_DEVICE
+#include "wide.h"
+#endif
 
 /* A row of a gradient: g and y, and the sum of g_k y_k, or of g_k (then `total` has no y). */
 typedef struct {
@@ -114,7 +117,11 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
     s.balls = f->balls;
     int64_t undecided = results;
     if (f->format == RM_F64) {
+#if RM_DEVICE
       for (int64_t i = 0; i < results; i++) s.undecided[i] = i;
+#else
+      undecided = rm_softmax_wide(f, x, m, out, state);
+#endif
     } else if (f->kind == RM_SOFTMAX) {
       s.a = 1.0 / RM_ROW(state, exponentials)(n, x, m, e);
       s.u = e;
@@ -263,17 +270,25 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     rm_row_unknown(f->balls, out, n, size);
     for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
   }
+  rm_gradient_row r;
+  r.g = g, r.y = y, r.total = total;
+  r.limbs_dd_ball = r.limbs_ball = -1, r.sign = 2;
+  int is_finite = known;
+#if !RM_DEVICE
+  if (f->format == RM_F64) {
+    rm_problem_total_dd_ball(&r.sum_dd_ball, &total, 0);
+    r.limbs_dd_ball = 0;
+    is_finite = rm_is_finite(r.sum_dd_ball.err); /* then all operands are */
+    if (is_finite) undecided = rm_softmax_wide_gradient(f->of_log, n, g, y, &r.sum_dd_ball, out, state);
+  }
+#endif
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;
     RM_BIG(rm_superaccumulator, acc, 1);
-    rm_gradient_row r;
-    r.g = g, r.y = y, r.total = total;
-    r.limbs_dd_ball = r.limbs_ball = -1, r.sign = 2;
     state->limbs = RM_FIRST_LIMBS;
     double whole = sum;
     uint32_t flags = 0;
-    int is_finite = known;
 #if RM_DEVICE /* a finite bound says that all operands are finite */
     if (f->format == RM_F64) {
       rm_problem_total_dd_ball(&r.sum_dd_ball, &r.total, 0);

@@ -1,0 +1,112 @@
+/* Exponentials in rows of binary64, in double-double by vectors: softmax, log_softmax and their gradients. Compiled once per
+ * ISA. u = 2^-53; what rows/wide.h says of products, of FMA and of Ziv's rounding test holds here.
+ *
+ * x - m = dh + dl exactly (two-sum). Terms with dh >= RM_WIDE_EXP_MIN are e^(dh + dl) = eh + el within RM_EXP_WIDE_ERR, |el|
+ * <= 3.3u |eh| (exp_wide.h; |dl| <= 2^-44). Below RM_WIDE_EXP_ZERO e^d is less than 2^-1075, and 0 stands for it; between the
+ * two 2^-970 does, which no result lets pass (rm_wide_round).
+ *
+ * Sums: blocks of b vectors with main sums h and sums l of what is lost and of the low parts. Terms are positive: two-sums
+ * lose at most u times the block's sum A each, and |l| <= (b + 3.4) u A, which its 2b additions round by u of that; blocks
+ * and lanes, B in all, are added likewise: |l| <= (B + b + 3.4) u S, 2B additions. Together, b = RM_WIDE_EXP_BLOCK = 64,
+ *   (2 b (b + 3.4) + 2 B (B + b + 3.4)) 1.01 u^2 S < (8800 + 2.1 B (B + 68)) u^2 S. */
+#pragma once
+
+#include "../../../crlibm/exp/exp_wide.h"
+#include "wide.h"
+
+enum { RM_WIDE_EXP_BLOCK = 64 };
+
+/* Their sum, and the terms where there is room for them. */
+static void rm_wide_exponentials(int64_t n, const double *x, double m, double *e, double *el, rm_wide_total *sum) {
+  const vf64 zero = vf64_set1(0.0), min = vf64_set1(RM_WIDE_EXP_MIN);
+  double blocks = 0.0;
+  vf64 h = zero, l = zero, lost;
+  for (int64_t i = 0; i < n; blocks += 1.0) {
+    vf64 block = zero, low = zero;
+    const int64_t end = n - i < RM_WIDE_EXP_BLOCK * RM_LANES ? n : i + RM_WIDE_EXP_BLOCK * RM_LANES;
+    for (; i < end; i += RM_LANES) {
+      vf64 dl, hi, lo;
+      const vf64 d = vf64_two_sum(vf64_load(x + i), vf64_set1(-m), &dl);
+      const vm64 in = vf64_le(min, d);
+      rm_exp_wide(vf64_select(in, d, zero), vf64_select(in, dl, zero), &hi, &lo);
+      const vf64 least = vf64_select(vf64_lt(d, vf64_set1(RM_WIDE_EXP_ZERO)), zero, vf64_set1(0x1p-970));
+      hi = vf64_select(in, hi, least), lo = vf64_select(in, lo, zero);
+      if (e) vf64_store(e + i, hi), vf64_store(el + i, lo);
+      block = vf64_two_sum(block, hi, &lost);
+      low = vf64_add(low, vf64_add(lost, lo));
+    }
+    h = vf64_two_sum(h, block, &lost);
+    l = vf64_add(l, vf64_add(lost, low));
+  }
+  double th[RM_LANES], tl[RM_LANES], rest;
+  vf64_store(th, h), vf64_store(tl, l);
+  sum->hi = th[0], sum->lo = tl[0];
+  for (int k = 1; k < RM_LANES; k++) {
+    sum->hi = rm_two_sum(sum->hi, th[k], &rest);
+    sum->lo += rest + tl[k];
+  }
+  blocks += RM_LANES;
+  sum->err = sum->hi * (1.01 * RM_EXP_WIDE_ERR + (8800.0 + 2.1 * blocks * (blocks + 68.0)) * 0x1p-106) + (double)n * 0x1p-952;
+}
+
+/* (x + w) a, |w| <= 3.3u x: p and what it lost exactly, the cross products round by 2 (4.3 + 5.3) u^2 p, x's low part times
+ * a's is 3.3u^2 p, and the test rounds by 2 * 5.3u^2 p. All of this is below 2^-100 p, which is in rel. An exact 0 is 0. */
+static int64_t rm_wide_scaled(const rm_wide_row *s) {
+  const rm_wide_row r = *s;
+  const vf64 ah = vf64_set1(r.a.hi), al = vf64_set1(r.a.lo), rel = vf64_set1(r.rel);
+  int64_t count = 0;
+  for (int64_t i = 0; i < r.n; i += RM_LANES) {
+    const vf64 x = vf64_load(r.x + i);
+    vf64 low, y;
+    const vf64 p = rm_exp_wide_product(x, vf64_load(r.w + i), ah, al, &low);
+    const vm64 undecided = rm_wide_round(p, low, vf64_mul(vf64_abs(p), rel), vf64_eq(x, vf64_set1(0.0)), &y);
+    count += rm_wide_put(y, undecided, i, r.n, r.out, r.undecided + count);
+  }
+  return count;
+}
+
+/* (x - c.hi) - a, a >= 0 where x <= c.hi, so that nothing cancels: both differences are exact in two parts, and the low ones
+ * round by u^2 (2 |x - c| + 2 a + 2 |y|), the test by 2u^2 |y|, below 2^-103 |y| together. err: that of a. Of an x that is
+ * -infinity nothing is left. */
+static int64_t rm_wide_shifted(const rm_wide_row *s) {
+  const rm_wide_row r = *s;
+  const vf64 ah = vf64_set1(-r.a.hi), al = vf64_set1(r.a.lo), fixed = vf64_set1(r.err);
+  int64_t count = 0;
+  for (int64_t i = 0; i < r.n; i += RM_LANES) {
+    const vf64 x = vf64_load(r.x + i);
+    vf64 rest, y;
+    const rm_wide d = rm_wide_less(x, r.c);
+    const vf64 h = vf64_two_sum(d.hi, ah, &rest), low = vf64_add(rest, vf64_sub(d.lo, al));
+    const vf64 err = vf64_mad(vf64_abs(h), vf64_set1(0x1p-103), fixed);
+    const vm64 nothing = vf64_lt(x, vf64_set1(-0x1.fffffffffffffp1023));
+    const vm64 undecided = vm64_andnot(rm_wide_round(h, low, err, nothing, &y), nothing);
+    count += rm_wide_put(vf64_select(nothing, x, y), undecided, i, r.n, r.out, r.undecided + count);
+  }
+  return count;
+}
+
+/* g - e^x a. p = e^x a as in rm_wide_scaled; g - p is exact in two parts, and the sum of the low ones and the test round by
+ * u^2 (3.2 |g - p| + 17 |p|). Below RM_WIDE_EXP_MIN 0 stands for e^x, and e^x a is less than slope; err is that of a,
+ * slope_hi what underflows in p, 0 where a is. Of an x that is -infinity, and of a = 0, nothing is left but g. */
+static int64_t rm_wide_less_exp(const rm_wide_row *s) {
+  const rm_wide_row r = *s;
+  const vf64 zero = vf64_set1(0.0), ah = vf64_set1(r.a.hi), al = vf64_set1(r.a.lo), rel = vf64_set1(r.rel);
+  int64_t count = 0;
+  for (int64_t i = 0; i < r.n; i += RM_LANES) {
+    const vf64 x = vf64_load(r.x + i);
+    const vm64 below = vf64_lt(x, vf64_set1(RM_WIDE_EXP_MIN)), nothing = vf64_lt(x, vf64_set1(-0x1.fffffffffffffp1023));
+    const vm64 in = vm64_andnot(vf64_le(x, vf64_set1(-RM_WIDE_EXP_MIN)), below);
+    vf64 hi, lo, low, rest, y;
+    rm_exp_wide(vf64_select(in, x, zero), zero, &hi, &lo);
+    hi = vf64_select(below, zero, hi), lo = vf64_select(below, zero, lo);
+    const vf64 p = rm_exp_wide_product(hi, lo, ah, al, &low);
+    const vf64 h = vf64_two_sum(vf64_load(r.g + i), vf64_neg(p), &rest);
+    vf64 err = vf64_select(below, vf64_set1(r.slope), vf64_mad(hi, vf64_set1(r.err), vf64_set1(r.slope_hi)));
+    err = vf64_select(nothing, zero, vf64_mad(vf64_abs(p), rel, err));
+    const vm64 known = vf64_eq(err, zero);
+    err = vf64_mad(vf64_abs(h), vf64_set1(0x1p-104), err);
+    const vm64 undecided = rm_wide_round(h, vf64_sub(rest, low), err, known, &y);
+    count += rm_wide_put(y, vm64_or(undecided, vm64_not(vm64_or(in, below))), i, r.n, r.out, r.undecided + count);
+  }
+  return count;
+}
