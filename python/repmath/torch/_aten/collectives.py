@@ -9,11 +9,12 @@ about to do: an argument that one of them cannot take, or that is not that of th
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ... import _reductions, _statistics
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Uncovered
+from .common import KERNELS, UFUNCS, Uncovered
 
 _Group = Any
 _Function = Callable[..., Any]
@@ -46,7 +47,12 @@ def _reduces(name: str) -> Callable[[_Function], _Function]:
 
 
 def _sum(rows: torch.Tensor) -> torch.Tensor:
-    return as_tensor(_reductions.sum(as_array(rows), axis=0))
+    a = as_array(rows)
+    if len(a) != 2:
+        return as_tensor(_reductions.sum(a, axis=0))
+    with np.errstate(all="ignore"):
+        made = UFUNCS["add"](a[0], a[1])  # which is rounded once, in a third of the time
+        return as_tensor(UFUNCS["add"](made, made.dtype.type(0), out=made))  # a sum of zeros is +0
 
 
 def _mean(rows: torch.Tensor) -> torch.Tensor:
