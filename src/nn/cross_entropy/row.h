@@ -410,7 +410,6 @@ static int64_t rm_entropy_wide_gradient(const rm_entropy_row *r, double m, const
   const int64_t n = r->f->p.n, t = r->target;
   double *const e = rm_row_buffer(state, 3), *const low = rm_row_buffer(state, 4);
   rm_dd_ball others, all, a, w;
-  uint64_t bits;
   rm_wide_sum(&others, n, r->x, m, t, e, low);
   if (!rm_wide_term(&all, r->x[t], m)) rm_dd_ball_finish(&all, 0.0, 0.0, 1, 0x1p-952);
   rm_dd_ball_add(&all, &all, &others);
@@ -422,9 +421,7 @@ static int64_t rm_entropy_wide_gradient(const rm_entropy_row *r, double m, const
   int64_t count = rm_wide_scale(n, r->x, m, t, e, low, &a, out, state);
   rm_dd_ball_mul(&others, &others, &a);
   rm_dd_ball_neg(&others, &others);
-  if (others.hi != 0.0 && rm_dd_ball_round(&others, RM_F64, RM_NEAREST, &state->flags, &bits))
-    rm_write_bits(out + t * 8, bits, RM_F64);
-  else state->undecided[count++] = t;
+  if (!rm_wide_write(&others, out + t * 8, &state->flags)) state->undecided[count++] = t;
   return count;
 }
 #endif

@@ -101,3 +101,11 @@ RM_STATIC int64_t rm_wide_scale(int64_t n, const double *x, double m, int64_t sk
   }
   return kept;
 }
+
+/* Writes the number that v rounds to. Returns 0 where it is not decided, or may be 0. */
+RM_STATIC int rm_wide_write(const rm_dd_ball *v, char *out, uint32_t *flags) {
+  uint64_t bits;
+  if (v->hi == 0.0 || !rm_dd_ball_round(v, RM_F64, RM_NEAREST, flags, &bits)) return 0;
+  rm_write_bits(out, bits, RM_F64);
+  return 1;
+}

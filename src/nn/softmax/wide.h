@@ -12,7 +12,6 @@ static int64_t rm_softmax_wide(const rm_softmax_problem *f, double *x, double m,
   int64_t *const undecided = state->undecided;
   rm_wide_row s = {.n = n, .x = x, .c = {m, 0.0}, .out = out, .undecided = undecided};
   rm_dd_ball sum, a;
-  uint64_t bits;
   if (f->kind == RM_SOFTMAX) {
     rm_wide_sum(&sum, n, x, m, -1, e, low);
     rm_dd_ball_set(&a, 1.0, 0);
@@ -26,9 +25,7 @@ static int64_t rm_softmax_wide(const rm_softmax_problem *f, double *x, double m,
     if (!known) return 1;
     rm_dd_ball_set(&sum, m, 0);
     rm_dd_ball_add(&sum, &sum, &a);
-    if (!rm_dd_ball_round(&sum, RM_F64, RM_NEAREST, &state->flags, &bits)) return 1;
-    rm_write_bits(out, bits, RM_F64);
-    return 0;
+    return !rm_wide_write(&sum, out, &state->flags);
   }
   for (int64_t i = 0; !known && i < n; i++) undecided[i] = i;
   if (!known) return n;
