@@ -117,6 +117,7 @@ def formula_sums(lib, rng):
     for which, a, column in [
         (4, 1 / 3, (1 + unit, 1.5 * unit)),
         (5, 2.0**-60, (1 + unit, 2.0**36)),
+        (7, 1 / 3, (1 + unit, 1.5 * unit, 1.0)),
         (15, 0.0, (1 + unit, 2.0**36, 2.0**-60)),
         (0, 0.9, (3.0,)),
         (0, 2.0, (2.0**-1074,)),
@@ -127,7 +128,7 @@ def formula_sums(lib, rng):
             if which == 15 and kind == "f8":
                 continue
             with np.errstate(all="ignore"):
-                x = [np.full(19, v, "f8").astype(kind) for v in column]
+                x = [np.full(16 if which == 7 else 19, v, "f8").astype(kind) for v in column]
             libm.feclearexcept(61)
             code, out = formula_library.run(lib, which, {"f4": "f32", "f8": "f64"}[kind], a, x)
             found += [code, *bits(out).tolist(), libm.fetestexcept(13)]

@@ -190,6 +190,24 @@ def test_ties(isa_library, fmt):
     assert ties > 20
 
 
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_quotients_without_rest(isa_library, fmt):
+    """x + a y/z where a y/z is a number, or one less a little, and the sum a tie."""
+    unit = 2.0 ** -FORMATS[fmt][2]
+    for odd in (0, 1):
+        x = 1 + (2 * np.arange(12) + odd) * unit
+        for y, z, a in (
+            (x, x, unit / 2),
+            (x, -x, unit / 2),
+            (np.full(12, 1.5 * unit), np.full(12, 3.0), 1.0),
+            (np.full(12, 1.5 * unit), np.full(12, 1.0), 1 / 3),
+            (np.full(12, 0.0), x, 1.0),
+            (x, np.full(12, -1.0), 1.0),
+            (np.full(12, 2.5 * unit), np.full(12, 7.0), 1.4),
+        ):
+            check(isa_library, fmt, [v.astype(FORMATS[fmt][0]) for v in (x, y, z)], [a])
+
+
 def test_control_of_ties():
     """Binary64's own rounding of the same sums, rounded again, is wrong in some."""
     wrong = 0

@@ -183,6 +183,38 @@ def test_views(isa_library):
         assert (results[0] == results[1]).all() and (results[0] == results[2]).all()
 
 
+@pytest.mark.parametrize("fmt", NAMES)
+def test_channels_next_to_each_other(isa_library, fmt):
+    """Rows are those of channels then: results, places and gradients are those of contiguous planes."""
+    rng, dtype = np.random.default_rng(5), dtype_of(fmt)
+
+    def last(x):
+        return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+
+    for (_, _, *size), out, *rest in CASES:
+        if len(size) > 2:
+            continue
+        shape = (2, 9, *size)
+        p, _ = pool_of(shape, out, *rest)
+        with np.errstate(all="ignore"):
+            x = np.round(rng.standard_normal(shape), 1) * rng.choice(
+                [0.0, -0.0, 1.0, 2.0**-24, np.inf, np.nan], shape, p=[0.1, 0.1, 0.6, 0.1, 0.05, 0.05]
+            )
+        x, kind = x.astype(dtype), NAMES.index(fmt)
+        g, zero = rng.standard_normal((2, 9, *out)).astype(dtype), ctypes.c_int64(0)
+        results = []
+        for lay in (np.ascontiguousarray, last):
+            u, v = lay(x), lay(g)
+            y, most, gx = (lay(np.full(s, 7, dtype)) for s in (g.shape, g.shape, shape))
+            index = lay(np.full(g.shape, 7, np.int64))
+            for c in (isa_library.rm_avg_pool(kind, ctypes.byref(p), 1, zero, pointer(u), strides(u), pointer(y), strides(y)),
+                      isa_library.rm_avg_pool_backward(kind, ctypes.byref(p), 1, zero, pointer(v), strides(v), pointer(gx), strides(gx)),
+                      isa_library.rm_max_pool(kind, ctypes.byref(p), pointer(u), strides(u), pointer(most), strides(most), pointer(index), strides(index))):  # fmt: skip
+                assert c == OK
+            results.append([bits(np.ascontiguousarray(w)).tolist() for w in (y, most, gx)] + [index.tolist()])
+        assert results[0] == results[1], size
+
+
 def test_bad_arguments(isa_library):
     shape, out, *rest = CASES[1]
     p, _ = pool_of(shape, out, *rest)

@@ -90,11 +90,36 @@ RM_FN int rm_formula_short(const rm_formula_problem *problem, vf64 x, vf64 y, vf
   return 1;
 }
 
+/* The lanes, among `lanes`, of a quotient a y/z without a rest, as of y/y: a number, whose sum with x has two terms. binary64
+ * rounds that by itself. Below it a y is 0 or between 2^-349 and 2^328, and with z inside of its bounds (formula/step.h)
+ * between 2^-500 and 2^500 in binary64, so that errors and residual are exact: p - q z is 0 only where both of its parts are,
+ * of which the second one is at most half a last place of the first. */
+RM_COLD uint32_t rm_formula_by_quotient(const rm_formula_problem *problem, const char *at_x, const char *at_y,
+                                        const char *at_z, uint32_t lanes, vf64 *r) {
+  const int fmt = problem->format;
+  const vf64 zero = vf64_set1(0.0), a = vf64_set1(problem->a), x = rm_load_elements(at_x, fmt);
+  const vf64 y = rm_load_elements(at_y, fmt), z = rm_load_elements(at_z, fmt);
+  const vf64 p = vf64_mul(a, y), q = vf64_div(p, z), s = vf64_mul(q, z);
+  const vf64 rest = vf64_sub(vf64_sub(p, s), vf64_mul_err(q, z, s));
+  const vf64 left = vf64_add(vf64_abs(vf64_mul_err(a, y, p)), vf64_abs(rest));
+  vm64 other = vf64_ne(left, zero);
+  vf64 sum = vf64_add(vf64_add(x, q), zero);
+  if (fmt == RM_F64) {
+    other = vm64_or(other, vm64_or(rm_step_outside(y), rm_step_outside(z)));
+    other = vm64_or(other, vf64_not_finite(sum, RM_F64));
+  } else {
+    other = vm64_or(other, rm_odd_sum_of_two(x, q, fmt, &sum));
+  }
+  *r = vf64_select(other, *r, sum);
+  return lanes & ~vm64_bits(other);
+}
+
 /* The lanes, among `lanes`, whose values are the sums of three numbers: one of the two products of a mix, and of the others
  * the one product, has no error. Puts them into *r, and returns them. */
 RM_COLD uint32_t rm_formula_by_sum(const rm_formula_problem *problem, const char *at_x, const char *at_y, const char *at_z,
                                    uint32_t lanes, vf64 *r) {
   const int fmt = problem->format, formula = problem->formula;
+  if (formula == RM_FORMULA_QUOTIENT) return rm_formula_by_quotient(problem, at_x, at_y, at_z, lanes, r);
   if (fmt == RM_F64 || (formula != RM_FORMULA_PLUS && formula != RM_FORMULA_PRODUCT && formula != RM_FORMULA_MIX)) return 0;
   const vf64 zero = vf64_set1(0.0), x = rm_load_elements(at_x, fmt);
   const vf64 y = at_y ? rm_load_elements(at_y, fmt) : zero, z = at_z ? rm_load_elements(at_z, fmt) : zero;

@@ -170,6 +170,12 @@ RM_COLD vm64 rm_quick_ends(const vf64 *x, const vf64 *v, vm64 left, vf64 *odd) {
   return vm64_andnot(left, ends);
 }
 
+/* The lanes of a sum that are infinite as x is, which raises nothing where no divisor is 0. */
+RM_COLD vm64 rm_quick_ends_of_sum(int formula, const vf64 *x, const vf64 *z, const vf64 *v) {
+  const vm64 ends = vm64_and(vf64_is_infinite(*x), vf64_is_infinite(*v));
+  return formula == RM_FORMULA_QUOTIENT ? vm64_andnot(ends, vf64_eq(*z, vf64_set1(0.0))) : ends;
+}
+
 /* x/d to odd. */
 RM_FN vf64 rm_quick_quotient(const rm_quick_numbers *c, vf64 x) {
   const vf64 q = vf64_mad(x, c->high, vf64_mul(x, c->low));
@@ -266,8 +272,13 @@ RM_FN uint32_t rm_quick_loop(const rm_formula_problem *p, int64_t i, int64_t end
       v = rm_quick_value(&c, formula, x, y, z, &size);
       const vf64 d = vf64_mul(size, vf64_set1(err));
       const vf64 low = is_sum ? vf64_sub(v, d) : vf64_mul(v, below), high = is_sum ? vf64_add(v, d) : vf64_mul(v, above);
-      if (RM_LIKELY(vf64_store_between_f32(r, low, high) == 0)) {
+      const uint32_t open = vf64_store_between_f32(r, low, high);
+      if (RM_LIKELY(open == 0)) {
         __builtin_memcpy(p->out + at, r, sizeof r);
+        continue;
+      }
+      if (is_sum && (open & ~vm64_bits(rm_quick_ends_of_sum(formula, &x, &z, &v))) == 0) {
+        rm_store_elements(p->out + at, vf64_select(vf64_is_infinite(v), v, low), RM_F32);
         continue;
       }
     }

@@ -32,6 +32,21 @@ static ptrdiff_t offset_of(const position *p, const ptrdiff_t *s) {
   return p->image * s[0] + p->channel * s[1] + p->r[0] * s[2] + p->r[1] * s[3];
 }
 
+/* The bits of a number that the format has, or of an infinity. */
+static uint64_t bits_of(double v, int format) {
+  const double size = __builtin_fabs(v);
+  if (format == RM_F64) return rm_bits64(v);
+  if (format != RM_F16) {
+    const float narrow = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return format == RM_F32 ? bits : bits >> 16;
+  }
+  const uint64_t sign = rm_bits64(v) >> 63 << 15;
+  if (size < 0x1p-14) return sign | (uint64_t)(size * 0x1p24);
+  return sign | (rm_is_infinite(size) ? 0x7c00 : (rm_bits64(size) >> 42) - (UINT64_C(1008) << 10));
+}
+
 static void max_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_pool_problem *f = operation;
   const position p = position_of(f, row);
@@ -62,10 +77,12 @@ static void max_row(const void *operation, int64_t row, rm_row_state *state) {
         const int same = u == v || (rm_is_nan(u) && rm_is_nan(v));
         if (rm_pool_is_greater(u, v) || (same && at[c] < at[k])) v = u, k = c;
       }
-      const int64_t line = (int64_t)at[k], i = line / h->sources, j = line % h->sources;
-      where = line * w->sources + k;
-      bits = rm_read_bits(rm_pool_element(f, p.plane, i, j, k), format);
-      if (rm_is_nan(v)) {
+      const int64_t line = (int64_t)at[k];
+      where = f->across ? line : line * w->sources + k;
+      if (!rm_is_nan(v)) {
+        bits = bits_of(v, format);
+      } else {
+        bits = rm_read_bits(rm_pool_element(f, p.plane, line / h->sources, line % h->sources, k), format);
         if (rm_is_signalling(bits, format)) state->flags |= RM_FLAG_INVALID;
         bits = rm_nan_bits(format);
       }
@@ -156,12 +173,14 @@ static int64_t average_vectors(const rm_pool_problem *f, const average *a, char 
   double *const divisor = rm_row_buffer(state, 7), *const slack = rm_row_buffer(state, 8);
   int64_t longest = 1;
   const int64_t padded = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
-  for (int64_t r = 0; r < n; r++) {
+  const int64_t each = f->across ? 1 : n; /* windows along channels have one divisor */
+  for (int64_t r = 0; r < each; r++) {
     longest = w->count[r] > longest ? w->count[r] : longest;
     const int64_t by = divisor_of(f, a, r, w->count[r] == 0);
     const int far = by <= 0 || by >= INT64_C(1) << 20 || !is_uniform(f, a, r);
     divisor[r] = far ? 1.0 : (double)by, slack[r] = far ? -1.0 : by & (by - 1) ? 0x1p-51 : 0.0;
   }
+  for (int64_t r = each; r < n; r++) divisor[r] = divisor[0], slack[r] = slack[0];
   for (int64_t r = n; r < padded; r++) divisor[r] = 1.0, slack[r] = to.sum[r] = to.low[r] = to.size[r] = 0.0;
   const struct rm_pool_kernels *const k = state->k->pooling;
   k->join(n, longest, w->first, w->count, a->none, from, a->rows == 1, to);
@@ -172,6 +191,16 @@ static int64_t average_vectors(const rm_pool_problem *f, const average *a, char 
   const int64_t left = state->k->store(RM_ROW_GIVEN, &store);
   state->tiers.fast += n - left;
   return left;
+}
+
+/* n elements that are next to each other, `step` bytes apart. */
+static void put_apart(char *to, ptrdiff_t step, const char *from, int64_t n, int bytes) {
+  if (bytes == 8)
+    for (int64_t k = 0; k < n; k++) memcpy(to + k * step, from + 8 * k, 8);
+  else if (bytes == 4)
+    for (int64_t k = 0; k < n; k++) memcpy(to + k * step, from + 4 * k, 4);
+  else
+    for (int64_t k = 0; k < n; k++) memcpy(to + k * step, from + 2 * k, 2);
 }
 
 /* A row of results, and those after it that have the same windows. */
@@ -226,8 +255,7 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
     if (r > p.r[1]) state->tiers.fast += a.results;
     for (int64_t q = 0; q < planes; q++) {
       char *const to = y + (r - p.r[1]) * f->sy[3] + q * f->sy[1], *const made = out + q * w->results * bytes;
-      if (f->sy[4] != bytes)
-        for (int64_t k = 0; k < w->results; k++) memcpy(to + k * f->sy[4], made + k * bytes, (size_t)bytes);
+      if (f->sy[4] != bytes) put_apart(to, f->sy[4], made, w->results, bytes);
       else if (to != made) memcpy(to, made, (size_t)(w->results * bytes));
     }
   }
@@ -246,11 +274,34 @@ static void repeat_tables(rm_pool_problem *f) {
   }
 }
 
+/* Channels that are next to each other in memory, in pools of at most two axes, become the last axis, along which windows are
+ * one element long: rows are contiguous then. The places of maxima are those of the other two axes. */
+static void turn_to_channels(rm_pool_problem *f, int dims) {
+  enum { FEWEST = 8 };
+  const int size = rm_size_of(f->format);
+  if (dims > 2 || f->channels < FEWEST || f->sx[1] != size || f->sx[4] == size) return;
+  rm_pool *const p = &f->windows;
+  for (int k = 0; k < 2; k++) {
+    p->in[k] = p->in[k + 1], p->out[k] = p->out[k + 1], p->kernel[k] = p->kernel[k + 1], p->stride[k] = p->stride[k + 1];
+    p->dilation[k] = p->dilation[k + 1], p->padding[k] = p->padding[k + 1];
+    f->axis[k] = f->axis[k + 1];
+  }
+  p->in[2] = p->out[2] = f->channels, p->kernel[2] = p->stride[2] = p->dilation[2] = 1, p->padding[2] = 0;
+  f->axis[2].sources = f->axis[2].results = f->channels, f->axis[2].step = 1;
+  ptrdiff_t *const strides[] = {f->sx, f->sy, f->si};
+  for (int k = 0; k < 3; k++) {
+    ptrdiff_t *const s = strides[k], channel = s[1];
+    s[1] = 0, s[2] = s[3], s[3] = s[4], s[4] = channel;
+  }
+  f->channels = 1, f->across = 1;
+}
+
 static rm_status run(const rm_pool_call *call) {
   rm_pool_problem f;
   if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_pool_check(&f, call);
   if (status || f.images == 0) return status;
+  turn_to_channels(&f, call->pool->dims);
   const int64_t width = rm_pool_entries(&f, 2);
   f.planes = call->average && width <= TOGETHER / 4 ? rm_pool_min(TOGETHER / width, f.channels) : 1;
   f.blocks = rm_pool_ceil_div(f.channels, f.planes);

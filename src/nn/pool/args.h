@@ -18,6 +18,7 @@ typedef struct {
   rm_pool windows; /* of outputs, along three axes */
   rm_pool_axis axis[3];
   int64_t images, channels;
+  int across; /* on a CPU: the last axis is that of channels, and the other two are the pool's */
   const char *x;
   char *y, *index;
   ptrdiff_t sx[5], sy[5], si[5]; /* by n, channel, and three axes */
