@@ -269,6 +269,10 @@ def rows(lib, rng):
             y = result(lib, what.removesuffix("_backward"), fmt, tame).view(dtype_of(fmt))
             g = np.array(tuples(rng, fmt, 300, 9))
             found += result(lib, what, fmt, g, y).ravel().tolist()
+    far = np.zeros((600, 8))
+    far[:, 1] = rng.uniform(-12000, 0, 600)
+    found += [v for what in ("softmax", "log_softmax") for v in result(lib, what, "f64", far).ravel().tolist()]
+    found += result(lib, "log_softmax_backward", "f64", np.ones((600, 8)), -far).ravel().tolist()
     return np.array(found, np.uint64)
 
 
