@@ -30,7 +30,7 @@ ELSEWHERE = (
     "src/nn/formula/quick.h",
     "src/nn/rows/wide.h",
     "src/nn/rows/wide_exp.h",
-    "src/nn/rows/wide_numbers.h",
+    "src/nn/rows/wide_numbers.inl",
     "src/special/",
 )
 PRIMITIVE = re.compile(

@@ -2,3 +2,4 @@
 #include "decide.inl"
 #include "exp_row.inl"
 #include "totals.inl"
+#include "wide_numbers.inl"

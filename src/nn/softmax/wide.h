@@ -2,6 +2,7 @@
  * leaves undecided is left to the accurate phase. */
 #pragma once
 
+#include "../../../crlibm/exp/exp_wide.h"
 #include "../rows/wide_numbers.h"
 #include "args.h"
 
