@@ -295,6 +295,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
   })
 /* The element that a second tier is asked for. */
 #define WATCH_rm_decide(near, ball, row, i, format, state) (exact_place = (i), rm_decide(near, ball, row, i, format, state))
+#define WATCH_rm_wide_write(near, i, out, flags) (exact_place = (i), rm_wide_write(near, i, out, flags))
 #define WATCH_rm_decide_separated(near, ball, row, i, separation, format, state) \
   (exact_place = (i), rm_decide_separated(near, ball, row, i, separation, format, state))
 #define WATCH_rm_dd_ball_round(a, format, rule, flags, bits)                                  \

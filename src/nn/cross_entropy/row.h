@@ -421,7 +421,7 @@ static int64_t rm_entropy_wide_gradient(const rm_entropy_row *r, double m, const
   int64_t count = rm_wide_scale(n, r->x, m, t, e, low, &a, out, state);
   rm_dd_ball_mul(&others, &others, &a);
   rm_dd_ball_neg(&others, &others);
-  if (!rm_wide_write(&others, out + t * 8, &state->flags)) state->undecided[count++] = t;
+  if (!rm_wide_write(&others, t, out, &state->flags)) state->undecided[count++] = t;
   return count;
 }
 #endif

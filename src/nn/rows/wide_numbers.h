@@ -11,21 +11,21 @@ RM_FN double rm_wide_relative(const rm_dd_ball *v) { return 1.01 * v->err / __bu
 
 /* sum becomes that of e^(x - m) over a row padded by -infinity, without x[skip] where skip is not below 0; each term goes to
  * e + low where these are not NULL. */
-void rm_wide_sum(rm_dd_ball *sum, int64_t n, double *x, double m, int64_t skip, double *e, double *low);
+RM_HOST_EXTERN void rm_wide_sum(rm_dd_ball *sum, int64_t n, double *x, double m, int64_t skip, double *e, double *low);
 
 /* l becomes log(1 + s) for s > 0, by a step of Newton's method from the logarithm in double-double, which is near to it: with
  * l0 a number and E = e^l0 - 1, log(1 + s) = l0 + log(1 + d), d = (s - E)/(1 + E), and log(1 + d) is d within d^2. Returns 0
  * where s is not known well enough. */
-int rm_wide_log1p(rm_dd_ball *l, const rm_dd_ball *s);
+RM_HOST_EXTERN int rm_wide_log1p(rm_dd_ball *l, const rm_dd_ball *s);
 
 /* t becomes e^(x - m). Returns 0 where that is below RM_WIDE_EXP_MIN. */
-int rm_wide_term(rm_dd_ball *t, double x, double m);
+RM_HOST_EXTERN int rm_wide_term(rm_dd_ball *t, double x, double m);
 
 /* e + low times a, in the elements of a row x with maximum m but x[skip] (rm_wide_sum): rounds and stores them, of which it
  * returns how many are undecided, x[skip] not among them. Nothing is decided where a is not known, or beyond 2^+-500. Where 0
  * stands for e^(x - m), this is less than 2^-1075: the result is a zero of a's sign, or undecided where |a| is above 1. */
-int64_t rm_wide_scale(int64_t n, const double *x, double m, int64_t skip, const double *e, const double *low,
-                      const rm_dd_ball *a, char *out, const rm_row_state *state);
+RM_HOST_EXTERN int64_t rm_wide_scale(int64_t n, const double *x, double m, int64_t skip, const double *e, const double *low,
+                                     const rm_dd_ball *a, char *out, const rm_row_state *state);
 
-/* Writes the number that v rounds to. Returns 0 where it is not decided, or may be 0. */
-int rm_wide_write(const rm_dd_ball *v, char *out, uint32_t *flags);
+/* Writes the number that v rounds to as result i. Returns 0 where it is not decided, or may be 0. */
+RM_HOST_EXTERN int rm_wide_write(const rm_dd_ball *v, int64_t i, char *out, uint32_t *flags);

@@ -5,7 +5,7 @@
 #include "../../../crlibm/fp/exact.h"
 #include "../../common/elements.h"
 
-void rm_wide_sum(rm_dd_ball *sum, int64_t n, double *x, double m, int64_t skip, double *e, double *low) {
+RM_HOST_EXTERN void rm_wide_sum(rm_dd_ball *sum, int64_t n, double *x, double m, int64_t skip, double *e, double *low) {
   rm_wide_total total;
   const double kept = skip >= 0 ? x[skip] : 0.0;
   if (skip >= 0) x[skip] = -rm_dd_ball_infinity();
@@ -14,7 +14,7 @@ void rm_wide_sum(rm_dd_ball *sum, int64_t n, double *x, double m, int64_t skip, 
   rm_dd_ball_finish(sum, total.hi, total.lo, 1, total.err);
 }
 
-int rm_wide_log1p(rm_dd_ball *l, const rm_dd_ball *s) {
+RM_HOST_EXTERN int rm_wide_log1p(rm_dd_ball *l, const rm_dd_ball *s) {
   rm_dd_ball one, e, d;
   double h, low, ph, pl;
   vi64 k;
@@ -40,7 +40,7 @@ int rm_wide_log1p(rm_dd_ball *l, const rm_dd_ball *s) {
   return 1;
 }
 
-int rm_wide_term(rm_dd_ball *t, double x, double m) {
+RM_HOST_EXTERN int rm_wide_term(rm_dd_ball *t, double x, double m) {
   double low, h, l;
   const double d = rm_two_sum(x, -m, &low);
   if (!(d >= RM_WIDE_EXP_MIN)) return 0;
@@ -65,8 +65,8 @@ static int rm_wide_tiny(double x, double m, const rm_dd_ball *a, double rel, uin
   return !undecided && !flags;
 }
 
-int64_t rm_wide_scale(int64_t n, const double *x, double m, int64_t skip, const double *e, const double *low,
-                      const rm_dd_ball *a, char *out, const rm_row_state *state) {
+RM_HOST_EXTERN int64_t rm_wide_scale(int64_t n, const double *x, double m, int64_t skip, const double *e, const double *low,
+                                     const rm_dd_ball *a, char *out, const rm_row_state *state) {
   const double size = __builtin_fabs(a->hi), rel = 1.01 * RM_EXP_WIDE_ERR + 0x1p-100 + rm_wide_relative(a);
   int64_t kept = 0, count = 0, *const undecided = state->undecided;
   uint64_t bits;
@@ -86,9 +86,9 @@ int64_t rm_wide_scale(int64_t n, const double *x, double m, int64_t skip, const 
   return kept;
 }
 
-int rm_wide_write(const rm_dd_ball *v, char *out, uint32_t *flags) {
+RM_HOST_EXTERN int rm_wide_write(const rm_dd_ball *v, int64_t i, char *out, uint32_t *flags) {
   uint64_t bits;
   if (v->hi == 0.0 || !rm_dd_ball_round(v, RM_F64, RM_NEAREST, flags, &bits)) return 0;
-  rm_write_bits(out, bits, RM_F64);
+  rm_write_bits(out + i * 8, bits, RM_F64);
   return 1;
 }

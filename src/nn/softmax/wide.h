@@ -26,7 +26,7 @@ static int64_t rm_softmax_wide(const rm_softmax_problem *f, double *x, double m,
     if (!known) return 1;
     rm_dd_ball_set(&sum, m, 0);
     rm_dd_ball_add(&sum, &sum, &a);
-    return !rm_wide_write(&sum, out, &state->flags);
+    return !rm_wide_write(&sum, 0, out, &state->flags);
   }
   for (int64_t i = 0; !known && i < n; i++) undecided[i] = i;
   if (!known) return n;
