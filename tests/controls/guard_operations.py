@@ -17,6 +17,8 @@ import powers
 import random_oracle
 from bound_data import NAMES, around, gemm
 from convolution_library import Convolution, Geometry
+from cross_entropy_library import NONE, problem
+from cross_entropy_library import backward as cross_entropy_gradient
 from exact_oracle import bits
 from normalization_library import results
 from pooling_library import pool_of, strides
@@ -274,6 +276,23 @@ def rows(lib, rng):
     found += [v for what in ("softmax", "log_softmax") for v in result(lib, what, "f64", far).ravel().tolist()]
     found += result(lib, "log_softmax_backward", "f64", np.ones((600, 8)), -far).ravel().tolist()
     return np.array(found, np.uint64)
+
+
+def signs_of_wide_rows(lib, rng):
+    """Of binary64: zeros beside an inexact mean or sum, and exponentials that are too small for vectors times large factors."""
+    found = []
+    near, big, small = [1.0, 2.0**-60, 2.0**-400, -(2.0**-60), 0.25], [1e90, 2e90, 3e90, 5e90], [0.25, 2.0**-100]
+    for norm, row, g, w in (
+        ("layer", near, [1e-300, 2e-300, 1e-300, 1e-300, 1e-300], 1e-300),
+        ("layer", big, [5e-324, 0.0, 0.0, 0.0], 1.0),
+        ("rms", small, [5e-324, 0.0], 1.0),
+    ):
+        x, h = np.array([[row]]), np.array([[g]])
+        factors = np.full(len(row), w), np.zeros(len(row))
+        found += [v for part in results(lib, norm, "f64", x, *factors, h, 1e-5) for v in part.ravel().tolist()]
+    x, target = np.array([[0.0, -700.0, -1.0]]), np.array([0])
+    g = np.array([2.0**300])
+    return np.array(found + cross_entropy_gradient(lib, "f64", problem(x, target, reduction=NONE), g)[0].tolist(), np.uint64)
 
 
 def wild_norms(lib, rng):

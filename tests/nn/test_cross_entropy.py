@@ -78,6 +78,19 @@ def test_far_classes(isa_library, fmt, mode):
         assert got == want
 
 
+def test_probabilities_below_2_to_the_minus_950(isa_library):
+    """In binary64 some exponentials are too small for vectors, and times a large factor are results of any size."""
+    row = np.array([0.0, -659.5, -660.5, -700.0, -745.0, -745.15, -745.25, -746.0, -1100.0, -1.0])
+    x = np.array([row, row[::-1], row + 3e5])
+    targets = np.array([0, 9, 3])
+    for upstream in (1.0, 1023.0, 1024.0, -65536.0, 2.0**300, -(2.0**490), 2.0**600):
+        g = np.full(3, upstream)
+        _, want = expected("f64", x, targets, None, None, 0.0, NONE, g)
+        assert backward(isa_library, "f64", problem(x, targets, reduction=NONE), g).tolist() == want, upstream
+    weight = np.full(10, 2048.0)
+    compare(isa_library, "f64", x, targets, None, weight, 0.0, SUM, np.ones(1))
+
+
 def test_sums_about_what_is_left_out(isa_library):
     """The gradient at the greatest logit, with one exponential barely small enough to be left out of sums beside it and one far below."""
     for d in (8150.0, 8200.0, 8304.0, 8319.0, 8321.0):

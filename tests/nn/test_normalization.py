@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 from exact_oracle import CANONICAL_NAN, rounded
-from normalization_library import FOUR, NAMES, Sets, by_classes, expected, geometry, rational, results
-from real_oracle import precise, reals, rounded_recognised
+from normalization_library import FOUR, NAMES, Sets, by_classes, expected, geometry, rational, results, values
+from real_oracle import precise, reals, rounded_real, rounded_recognised
 from reductions_library import NULL, OK, OVERLAP, SIZE, Reductions, pointer, status
 from softmax_library import kind
 from statistics_library import dtype_of
@@ -42,6 +42,30 @@ def test_values(isa_library, norm, fmt, which):
         got = results(isa_library, norm, fmt, x, w, b, g, eps)
         for one, other in zip(got, expected(norm, fmt, x, w, b, g, eps), strict=True):
             assert (one == other).all()
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms", "batch"])
+def test_signs_of_tiny_results(isa_library, norm):
+    """Of an element beside the mean, or a gradient of 0 beside another, nothing but the sign may be left. Sums of these numbers are exact, or not 0."""
+    near, far = [1.0, 2.0**-60, 2.0**-400, -(2.0**-60), 0.25], [1e90, 2e90, 3e90, 5e90]
+    tiny = [5e-324, 0.0, 0.0, 0.0]
+    for row, g, w in (
+        (near, [1e-300, 2e-300, 1e-300, 1e-300, 1e-300], 1e-300),
+        (near, [1e-250, -1e-250, -1e-250, 1e-250, 1e-250], -1e-300),
+        (near, [0.0] * 5, 1e-300),
+        (far, tiny, 1.0),
+        (far, tiny, -1e-200),
+        ([1e150, 1e150, -1e150, 3e150], tiny, 1.0),
+        ([1.0, 2.0, 3.0, 5.0], tiny, 1e-100),
+        ([1.0, 2.0, 3.0], tiny[:3], 1.0),
+        ([0.25, 2.0**-100], tiny[:2], 1.0),
+    ):
+        x = np.array(row).reshape((len(row), 1, 1) if norm == "batch" else (1, 1, len(row)))
+        h, u, b = np.array(g).reshape(x.shape), np.full(x.shape[2], w), np.zeros(x.shape[2])
+        got = results(isa_library, norm, "f64", x, u, b, h, 1e-5)
+        for one, other in zip(got, precise(values)(norm, x, u, b, h, 1e-5), strict=True):
+            want = [rounded_real(v, np.dtype(np.float64), exact=v == 0) for v in other.reshape(-1)]
+            assert one.reshape(-1).tolist() == want, (row, g, w)
 
 
 @pytest.mark.parametrize("fmt", NAMES)

@@ -205,6 +205,19 @@ def test_signs_of_tiny_results(isa_library, fmt):
         assert got == rounded(d - Fraction(1, 2**1200), dtype), (top, near)
 
 
+def test_signs_of_tiny_gradients(isa_library):
+    """An element of g that is 0 leaves the sum of g y, of which nothing but the sign may be left."""
+    rng = np.random.default_rng(12)
+    rows = [([0.0, 5e-324], [1e-6, 0.5]), ([0.0, -5e-324], [1e-6, 0.5]), ([0.0, 5e-324, -5e-324], [0.25, 0.5, 0.5])]
+    for _ in range(60):
+        y, g = rng.random(5), np.ldexp(rng.standard_normal(5), rng.integers(-1080, -1000, 5))
+        rows.append((np.where(rng.random(5) < 0.5, 0.0, g), y / y.sum()))
+    for g, y in rows:
+        g, y = np.array(g), np.array(y)
+        got = result(isa_library, "softmax_backward", "f64", g[None], y[None])[0].tolist()
+        assert got == expected("softmax_backward", "f64", g, y), (g, y)
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_special_rows(isa_library, fmt):
     dtype, nan = dtype_of(fmt), CANONICAL_NAN[fmt]

@@ -55,7 +55,7 @@ static void wide_terms(const sums *s, const rm_norm_wide *t, const double *x, co
                            .a = rm_wide_pair_of(&t->a),
                            .rel = (2.3 * (j + 3.0) * (j + 3.0) + 10.0) * u * u + rel,
                            .slope = a * ((2.3 * j + 12.0) * u + rel),
-                           .err = 1.01 * t->c.err * a};
+                           .err = rm_wide_bound(t->c.err == 0.0, 1.01 * t->c.err * a)};
   state->k->wide->columns(&row, own->hi, own->lo, own->bound);
 }
 

@@ -67,7 +67,7 @@ static int64_t rm_norm_wide_forward(const rm_norm_problem *f, int64_t set0, int6
   s->c = rm_wide_pair_of(&t->c), s->a = rm_wide_pair_of(&t->a);
   s->rel = 0x1.1p-102 + rel;
   s->slope = a * (0x1.4p-50 + rel);
-  s->err = 1.01 * t->c.err * a;
+  s->err = rm_wide_bound(t->c.err == 0.0, 1.01 * t->c.err * a);
   return rm_norm_wide_blocks(f, set0, set1, state->k->wide->affine, s, state);
 }
 
@@ -118,9 +118,10 @@ static int rm_norm_wide_backward(const rm_norm_problem *f, int64_t set0, int64_t
   s->c1 = rm_wide_pair_of(&c1), s->b0 = rm_wide_pair_of(&b0);
   s->rel_a = rm_wide_relative(&t->a);
   s->rel = 0x1.1p-101 * a;
-  s->slope_hi = 1.01 * a * b0.err;
+  s->slope_hi = rm_wide_bound(b0.err == 0.0, 1.01 * a * b0.err);
   s->slope = s->slope_hi + 1.01 * a * b * (12.5 * 0x1p-53 + s->rel_a);
   s->err = 1.01 * a * (0x1p-101 * __builtin_fabs(c1.hi) + c1.err + t->c.err * (b + b0.err));
+  s->err = rm_wide_bound(c1.hi == 0.0 && c1.err == 0.0 && (t->c.err == 0.0 || (b == 0.0 && b0.err == 0.0)), s->err);
   *undecided = rm_norm_wide_blocks(f, set0, set1, state->k->wide->centered, s, state);
   return 1;
 }

@@ -64,8 +64,10 @@ RM_FN int64_t rm_wide_put(vf64 y, vm64 undecided, int64_t i, int64_t n, char *ou
  * w| more, so that the low part is at most 3.1u |p w| + 1.1 |dl a w|. s + r = q + b exactly, |r| <= u |s|; the sum of the low
  * parts, and the test's, round by 2.1u (u |s| + the low part). Together, with factors of |w|,
  *   |p| (16.1u^2 + rel) + |dl| a (9.7u + rel) + c_err a, and 2.1u^2 |s|.
- * An exact 0 for x - c, or w = 0, leaves b alone. Elsewhere q is between 2^-960 and 2^1020 or nothing is known, so that
- * what underflows is far below 17u^2 |q|, but in p, where it is below RM_WIDE_TINY. */
+ * x - c = 0, c being exact, or w = 0 leaves b alone. If c is not exact, c_err above 0 may still underflow to 0 beside |w|, and
+ * the result may be less than b's last place, or a zero with a sign: one below 2^-960 is undecided. Elsewhere q is between
+ * 2^-960 and 2^1020 or nothing is known, so that what underflows is far below 17u^2 |q|, but in p, where it is below
+ * RM_WIDE_TINY. */
 static int64_t rm_wide_affine(const rm_wide_row *s) {
   const rm_wide_row r = *s;
   const vf64 zero = vf64_set1(0.0), rel = vf64_set1(r.rel), slope = vf64_set1(r.slope), fixed = vf64_set1(r.err);
@@ -76,12 +78,13 @@ static int64_t rm_wide_affine(const rm_wide_row *s) {
     const vf64 q = vf64_mul(p.hi, w), low = vf64_mad(p.lo, w, vf64_mul_err(p.hi, w, q));
     vf64 rest, y;
     const vf64 h = vf64_two_sum(q, vf64_load(r.b + i), &rest);
-    const vm64 none = vf64_eq(vf64_add(vf64_abs(d.hi), vf64_abs(d.lo)), zero), known = vm64_or(none, vf64_eq(w, zero));
+    const vm64 none = vf64_eq(vf64_add(vf64_abs(d.hi), vf64_abs(d.lo)), zero), without = vf64_eq(w, zero);
+    const vm64 known = vm64_or(none, without), exact = vm64_or(vm64_and(none, vf64_eq(fixed, zero)), without);
     const vf64 tiny = vf64_select(none, fixed, vf64_add(fixed, vf64_set1(RM_WIDE_TINY)));
     vf64 err = vf64_mad(vf64_abs(p.hi), rel, vf64_mad(vf64_abs(d.lo), slope, tiny));
     err = vf64_mad(vf64_abs(w), err, vf64_mul(vf64_abs(h), vf64_set1(0x1.2p-105)));
     err = vf64_bound_if_exact(q, known, err);
-    const vm64 undecided = rm_wide_round(h, vf64_add(rest, low), err, known, &y);
+    const vm64 undecided = rm_wide_round(h, vf64_add(rest, low), err, exact, &y);
     count += rm_wide_put(y, undecided, i, r.n, r.out, r.undecided + count);
   }
   return count;
@@ -130,7 +133,8 @@ static void rm_wide_gradient_sums(int64_t n, const rm_wide_row *s, rm_wide_sums 
  *   times a     p and its low part: 4.1u^2 |p| + 3.1u |zl| a and, left out, u |zl| a; the test's 2.1u^2 |p| + 1.1u |zl| a
  * With |kh| <= |hh| + C1 and |zh| <= |kh| + |m|, all of this is below a (32u^2 (|hh| + |m| + C1) + 12.5u b |dl|). What c1,
  * b0, c and a are off by adds a (c1_err + b0_err |d| + c_err b) and rel |value|. A product that underflows loses at most
- * 2^-1069, which RM_WIDE_TINY a, in `tiny`, covers; nothing does where g or w is 0, x - c or b0 too, and c1. */
+ * 2^-1069, which RM_WIDE_TINY a, in `tiny`, covers; nothing does where g or w is 0, x - c or b0 too, and c1. Then 0 is the
+ * result within `fixed`, if nothing is a multiple of x - c: b0_err |d| may underflow, and a zero may have a sign. */
 static int64_t rm_wide_centered(const rm_wide_row *s) {
   const rm_wide_row r = *s;
   const vf64 zero = vf64_set1(0.0), size = vf64_set1(r.rel), rel = vf64_set1(r.rel_a), fixed = vf64_set1(r.err);
@@ -150,10 +154,11 @@ static int64_t rm_wide_centered(const rm_wide_row *s) {
     const rm_wide p = rm_wide_times(z, r.a);
     const vm64 none = vf64_eq(vf64_add(vf64_abs(d.hi), vf64_abs(d.lo)), zero);
     const vm64 known = vm64_and(vm64_and(vm64_or(vf64_eq(g, zero), vf64_eq(w, zero)), vm64_or(none, alone)), without_mean);
+    const vm64 exact = vm64_and(known, vm64_or(none, vf64_eq(slope_hi, zero)));
     vf64 err = vf64_select(known, fixed, vf64_add(fixed, tiny));
     err = vf64_mad(vf64_abs(d.lo), slope, vf64_mad(vf64_abs(d.hi), slope_hi, err));
     err = vf64_mad(vf64_add(vf64_abs(hh), vf64_abs(m.hi)), size, vf64_mad(vf64_abs(p.hi), rel, err));
-    const vm64 undecided = rm_wide_round(p.hi, p.lo, err, known, &y);
+    const vm64 undecided = rm_wide_round(p.hi, p.lo, err, exact, &y);
     count += rm_wide_put(y, undecided, i, r.n, r.out, r.undecided + count);
   }
   return count;
@@ -161,16 +166,20 @@ static int64_t rm_wide_centered(const rm_wide_row *s) {
 
 /* Adds t = g (x - c) a to sums of two parts, and a bound of t's error to the third. With d a as above, g times it rounds by
  * 5.4u^2 |g p| + 2.2u |g dl| a more, and the sums take what the caller counts into rel and slope: they are bounds for |g p|
- * and |g dl|. Underflow is below RM_WIDE_TINY |g| but where g x underflows, and then below 2^-1065. */
+ * and |g dl|. Underflow is below RM_WIDE_TINY |g| but where g x underflows, and then below 2^-1065. The bound is 0 only where
+ * t is 0: `tiny` is there also where x - c is 0 and c is not exact, since c_err |g| may underflow. It is a normal number: some
+ * CPUs take a hundred cycles for operations with others. */
 static void rm_wide_columns(const rm_wide_row *s, double *hi, double *lo, double *bound) {
   const rm_wide_row r = *s;
   const vf64 rel = vf64_set1(r.rel), slope = vf64_set1(r.slope), fixed = vf64_set1(r.err + RM_WIDE_TINY);
-  const vf64 zero = vf64_set1(0.0), tiny = vf64_set1(0x1p-1060);
+  const vf64 zero = vf64_set1(0.0), tiny = vf64_set1(0x1p-1020);
+  const vm64 known = vf64_eq(vf64_set1(r.err), zero);
   for (int64_t i = 0; i < r.n; i += RM_LANES) {
     const vf64 g = vf64_load(r.g + i);
     const rm_wide d = rm_wide_less(vf64_load(r.x + i), r.c), p = rm_wide_times(d, r.a);
     const vf64 q = vf64_mul(p.hi, g), low = vf64_mad(p.lo, g, vf64_mul_err(p.hi, g, q));
-    const vm64 none = vm64_or(vf64_eq(g, zero), vf64_eq(vf64_add(vf64_abs(d.hi), vf64_abs(d.lo)), zero));
+    const vm64 at_mean = vm64_and(known, vf64_eq(vf64_add(vf64_abs(d.hi), vf64_abs(d.lo)), zero));
+    const vm64 none = vm64_or(vf64_eq(g, zero), at_mean);
     vf64 e;
     vf64_store(hi + i, vf64_two_sum(vf64_load(hi + i), q, &e));
     vf64_store(lo + i, vf64_add(vf64_load(lo + i), vf64_add(e, low)));

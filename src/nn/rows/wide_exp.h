@@ -3,7 +3,7 @@
  *
  * x - m = dh + dl exactly (two-sum). Terms with dh >= RM_WIDE_EXP_MIN are e^(dh + dl) = eh + el within RM_EXP_WIDE_ERR, |el|
  * <= 3.3u |eh| (exp_wide.h; |dl| <= 2^-44). Below RM_WIDE_EXP_ZERO e^d is less than 2^-1075, and 0 stands for it; between the
- * two 2^-970 does, which no result lets pass (rm_wide_round).
+ * two 2^-970 does, which is no term, and less than any: results of it are undecided, whatever a is.
  *
  * Sums: blocks of b vectors with main sums h and sums l of what is lost and of the low parts. Terms are positive: two-sums
  * lose at most u times the block's sum A each, and |l| <= (b + 3.4) u A, which its 2b additions round by u of that; blocks
@@ -59,8 +59,9 @@ static int64_t rm_wide_scaled(const rm_wide_row *s) {
     const vf64 x = vf64_load(r.x + i);
     vf64 low, y;
     const vf64 p = rm_exp_wide_product(x, vf64_load(r.w + i), ah, al, &low);
-    const vm64 undecided = rm_wide_round(p, low, vf64_mul(vf64_abs(p), rel), vf64_eq(x, vf64_set1(0.0)), &y);
-    count += rm_wide_put(y, undecided, i, r.n, r.out, r.undecided + count);
+    const vm64 nothing = vf64_eq(x, vf64_set1(0.0)), no_term = vm64_andnot(vf64_lt(x, vf64_set1(0x1p-960)), nothing);
+    const vm64 undecided = rm_wide_round(p, low, vf64_mul(vf64_abs(p), rel), nothing, &y);
+    count += rm_wide_put(y, vm64_or(undecided, no_term), i, r.n, r.out, r.undecided + count);
   }
   return count;
 }

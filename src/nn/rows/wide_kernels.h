@@ -6,6 +6,8 @@
 
 /* What no lane may lose by underflow, in units of a normalized deviation. */
 #define RM_WIDE_TINY 0x1p-1000
+/* A bound, which is above 0 where something is not exact: the product that it is may have underflowed. */
+static inline double rm_wide_bound(int is_exact, double bound) { return is_exact ? 0.0 : bound + 0x1p-1020; }
 
 /* hi + lo, |lo| <= 2^-53 |hi|. */
 typedef struct {
