@@ -452,7 +452,7 @@ class LineCopy(Call):
     def __init__(self, into: str) -> None: ...
 
 class Given(Call):
-    def __init__(self, made: Call) -> None: ...
+    def __init__(self, made: Call, first: bool = False) -> None: ...
 
 class Margins(Call):
     def __init__(self, labels: bool, gradient: bool = False) -> None: ...
@@ -528,6 +528,7 @@ class Steps(Call):
         more: bool = False,
         wide: bool = False,
         large: bool = False,
+        doubles: bool = False,
     ) -> None: ...
 
 class Prefixes(Call):
