@@ -231,6 +231,11 @@ static int64_t rm_softmax_by_compensated_sum(const rm_row_state *state, rm_gradi
 }
 #endif
 
+RM_FN void rm_gradient_row_begin(rm_gradient_row *r, const double *g, const double *y, const rm_sum_problem *total) {
+  r->g = g, r->y = y, r->total = *total;
+  r->limbs_dd_ball = r->limbs_ball = -1, r->sign = 2;
+}
+
 RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_softmax_gradient_problem *f = (const rm_softmax_gradient_problem *)operation;
   const int size = rm_size_of(f->format);
@@ -270,11 +275,10 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     rm_row_unknown(f->balls, out, n, size);
     for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
   }
-  rm_gradient_row r;
-  r.g = g, r.y = y, r.total = total;
-  r.limbs_dd_ball = r.limbs_ball = -1, r.sign = 2;
   int is_finite = known;
 #if !RM_DEVICE
+  rm_gradient_row r; /* on a device its numbers take room that only the accurate phase has */
+  rm_gradient_row_begin(&r, g, y, &total);
   if (f->format == RM_F64) {
     rm_problem_total_dd_ball(&r.sum_dd_ball, &total, 0);
     r.limbs_dd_ball = 0;
@@ -290,6 +294,8 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     double whole = sum;
     uint32_t flags = 0;
 #if RM_DEVICE /* a finite bound says that all operands are finite */
+    rm_gradient_row r;
+    rm_gradient_row_begin(&r, g, y, &total);
     if (f->format == RM_F64) {
       rm_problem_total_dd_ball(&r.sum_dd_ball, &r.total, 0);
       r.limbs_dd_ball = 0;
