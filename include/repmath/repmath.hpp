@@ -16,7 +16,8 @@
 
 namespace repmath {
 
-/* Throws std::bad_alloc where there is no memory, std::overflow_error where a total does not fit, and std::invalid_argument for all else. */
+/* Throws std::bad_alloc where there is no memory, std::overflow_error where a total does not fit, and std::invalid_argument
+ * for all else. */
 inline void check(rm_status status) {
   if (status == RM_OK) return;
   if (status == RM_ERR_MEMORY) throw std::bad_alloc();

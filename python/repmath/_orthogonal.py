@@ -1,6 +1,5 @@
 """QR, eigenvalues of symmetric matrices, singular values and what is made of them, for NumPy: the steps of `_decompositions` in binary64."""
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,45 +247,6 @@ def spectral_norm(a: _Array, kind: Any) -> _Array:
     if kind == "nuc":
         return np.asarray(_reductions.sum(values, axis=1, dtype=a.dtype)).reshape(a.shape[:-2])
     return _like(values.max(axis=1, initial=0.0) if kind > 0 else values.min(axis=1), a)
-
-
-@guarded
-def matrix_power(a: ArrayLike, n: int) -> _Array:
-    """A whole power of square matrices, as numpy.linalg.matrix_power.
-
-    Parameters
-    ----------
-    a : array_like
-        Square matrices in the last two axes, of float32, float64, integers or bool.
-    n : int
-        Below 0 the inverse is multiplied.
-
-    Returns
-    -------
-    ndarray
-        Products by repeated squaring, from the lowest bit of `n` on; each element of each product, and of the inverse, is rounded once.
-
-    Raises
-    ------
-    LinAlgError
-        `a` is not square, or `n` is below 0 and a matrix singular.
-    TypeError
-        `n` is no integer, or `a` has a dtype that is not supported.
-    """
-    x, bits = _matrices(a, square=True), operator.index(n)
-    if bits < 0:
-        from .linalg import inv  # which imports this module
-
-        x, bits = inv(x), -bits
-    made: Any = None
-    while bits:
-        if bits & 1:
-            made = x if made is None else _reductions.matmul(made, x)
-        bits >>= 1
-        x = _reductions.matmul(x, x) if bits else x
-    if made is None:
-        return np.array(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape))
-    return np.array(made)
 
 
 @guarded

@@ -8,17 +8,18 @@ instruction set changes a bit. QR, `eigh` and `svd`, and what is made of them, a
 written steps in float64. docs/spec.md has the definitions.
 """
 
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import ArrayLike
 
-from . import _core
+from . import _core, _reductions
 from ._dtypes import NAMES
 from ._environment import guarded
 from ._matrices import check_matrices, operands, stack_of
-from ._orthogonal import cross, eigh, eigvalsh, matrix_power, matrix_rank, pinv, qr, svd, svdvals
+from ._orthogonal import cross, eigh, eigvalsh, matrix_rank, pinv, qr, svd, svdvals
 
 __all__ = [
     "LinAlgError",
@@ -491,3 +492,42 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     check_matrices("a", x)
     sign, log = determinants(x, True)
     return SlogdetResult(sign[()], log[()] if log is not None else log)
+
+
+@guarded
+def matrix_power(a: ArrayLike, n: int) -> _Array:
+    """A whole power of square matrices, as numpy.linalg.matrix_power.
+
+    Parameters
+    ----------
+    a : array_like
+        Square matrices in the last two axes, of float32, float64, integers or bool.
+    n : int
+        Below 0 the inverse is multiplied.
+
+    Returns
+    -------
+    ndarray
+        Products by repeated squaring, from the lowest bit of `n` on; each element of each product, and of the inverse, is rounded once.
+
+    Raises
+    ------
+    LinAlgError
+        `a` is not square, or `n` is below 0 and a matrix singular.
+    TypeError
+        `n` is no integer, or `a` has a dtype that is not supported.
+    """
+    bits = operator.index(n)
+    (x,) = operands(a=a)
+    check_matrices("a", x)
+    if bits < 0:
+        x, bits = inv(x), -bits
+    made: Any = None
+    while bits:
+        if bits & 1:
+            made = x if made is None else _reductions.matmul(made, x)
+        bits >>= 1
+        x = _reductions.matmul(x, x) if bits else x
+    if made is None:
+        return np.array(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape))
+    return np.array(made)

@@ -6,8 +6,9 @@
  * of 2^-78 q b, so that it cannot be lost in the 2^-102 of it that vf64_mul_err may err by. So operations that are exact keep
  * a radius of 0. A radius is computed in at most 16 operations of positive numbers, each with a relative error of at most
  * 2^-53 but underflow, and is then multiplied by 1 + 2^-48 and, if it is not 0, enlarged by 2^-1000. What is infinite or
- * NaN makes a middle or a radius so, which no rounding decides. What is added for underflow is a normal number, since some CPUs
- * take a hundred cycles for a multiplication and addition with a subnormal one; thresholds of formats are 0 or above 2^-200. */
+ * NaN makes a middle or a radius so, which no rounding decides. What is added for underflow is a normal number, since some
+ * CPUs take a hundred cycles for a multiplication and addition with a subnormal one; thresholds of formats are 0 or above
+ * 2^-200. */
 #pragma once
 
 #include "../../crlibm/simd/machine.h"

@@ -64,9 +64,9 @@ RM_FN int64_t rm_wide_put(vf64 y, vm64 undecided, int64_t i, int64_t n, char *ou
  * w| more, so that the low part is at most 3.1u |p w| + 1.1 |dl a w|. s + r = q + b exactly, |r| <= u |s|; the sum of the low
  * parts, and the test's, round by 2.1u (u |s| + the low part). Together, with factors of |w|,
  *   |p| (16.1u^2 + rel) + |dl| a (9.7u + rel) + c_err a, and 2.1u^2 |s|.
- * x - c = 0, c being exact, or w = 0 leaves b alone. If c is not exact, c_err above 0 may still underflow to 0 beside |w|, and
- * the result may be less than b's last place, or a zero with a sign: one below 2^-960 is undecided. Elsewhere q is between
- * 2^-960 and 2^1020 or nothing is known, so that what underflows is far below 17u^2 |q|, but in p, where it is below
+ * x - c = 0, c being exact, or w = 0 leaves b alone. If c is not exact, c_err above 0 may still underflow to 0 beside |w|,
+ * and the result may be less than b's last place, or a zero with a sign: one below 2^-960 is undecided. Elsewhere q is
+ * between 2^-960 and 2^1020 or nothing is known, so that what underflows is far below 17u^2 |q|, but in p, where it is below
  * RM_WIDE_TINY. */
 static int64_t rm_wide_affine(const rm_wide_row *s) {
   const rm_wide_row r = *s;
@@ -167,8 +167,8 @@ static int64_t rm_wide_centered(const rm_wide_row *s) {
 /* Adds t = g (x - c) a to sums of two parts, and a bound of t's error to the third. With d a as above, g times it rounds by
  * 5.4u^2 |g p| + 2.2u |g dl| a more, and the sums take what the caller counts into rel and slope: they are bounds for |g p|
  * and |g dl|. Underflow is below RM_WIDE_TINY |g| but where g x underflows, and then below 2^-1065. The bound is 0 only where
- * t is 0: `tiny` is there also where x - c is 0 and c is not exact, since c_err |g| may underflow. It is a normal number: some
- * CPUs take a hundred cycles for operations with others. */
+ * t is 0: `tiny` is there also where x - c is 0 and c is not exact, since c_err |g| may underflow. It is a normal number:
+ * some CPUs take a hundred cycles for operations with others. */
 static void rm_wide_columns(const rm_wide_row *s, double *hi, double *lo, double *bound) {
   const rm_wide_row r = *s;
   const vf64 rel = vf64_set1(r.rel), slope = vf64_set1(r.slope), fixed = vf64_set1(r.err + RM_WIDE_TINY);
