@@ -1,5 +1,5 @@
-/* repmath for C++20: the C functions over std::span, errors as exceptions, and an accumulator that frees itself. It is all in this
- * header; the library is the C one. Elementwise functions are called by their C names:
+/* repmath for C++20: the C functions over std::span, errors as exceptions, and an accumulator that frees itself. It is all in
+ * this header; the library is the C one. Elementwise functions are called by their C names:
  *
  *     repmath::map(rm_vexp_f32, x, y);                  // y[i] = RN(exp(x[i])), of spans, vectors or arrays
  */

@@ -1,5 +1,5 @@
-/* Compiled for speed, unlike partials.c: each is a loop that every compiler makes vectors of. No sum depends on how many lanes
- * there are. */
+/* Compiled for speed, unlike partials.c: each is a loop that every compiler makes vectors of. No sum depends on how many
+ * lanes there are. */
 #include "join.h"
 
 #include <string.h>
