@@ -22,7 +22,7 @@ help:
 	@echo "make asan             run the C tests under AddressSanitizer and UndefinedBehaviorSanitizer (a preset of CMakePresets.json)"
 	@echo "make tsan             run the C tests under ThreadSanitizer"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
-	@echo "make platforms        build the library for Windows, macOS and musl and run what can be run here (needs gcc-mingw-w64-x86-64-posix,"
+	@echo "make platforms        build the library for Windows, macOS and musl and by clang, and run what can be run here (needs gcc-mingw-w64-x86-64-posix,"
 	@echo "                      wine64 and zig of PyPI's ziglang; what is missing is skipped)"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-opinfo      compare the bits of many samples of PyTorch's operators between instruction sets (minutes)"
@@ -93,7 +93,7 @@ fuzz: $(VENV)/test.stamp
 	REPMATH_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/adversarial
 
 platforms: $(VENV)/test.stamp
-	REPMATH_PLATFORMS=1 $(BIN)/python -m pytest -v tests/packaging/test_platforms.py
+	REPMATH_PLATFORMS=1 $(BIN)/python -m pytest -v tests/packaging/test_platforms.py tests/packaging/test_cross_compilers.py
 
 test-exhaustive: $(VENV)/test.stamp
 	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive

@@ -31,9 +31,9 @@ def test_strided_digest(function):
         assert golden_sets.sha256(library.array(function, bits, "f32")) == want["sha256"], isa
 
 
+@pytest.mark.exhaustive
 def test_every_input_of_one_function():
-    """All 2^32 inputs of log, which leaves the most inputs undecided, on the best instruction set; `make test-exhaustive`
-    runs every function on each."""
+    """All 2^32 inputs of log, which leaves the most inputs undecided, by array calls on the best instruction set."""
     found = elementwise_library.libraries()
     library = next(found[isa] for isa in ("avx512", "neon", "avx2", "base") if isa in found)
     chunk, sha = 1 << 20, hashlib.sha256()  # near enough to stay in a cache
