@@ -332,7 +332,7 @@ def _eigvalsh(x: ArrayLike, /) -> Any:
 
 def _matrix_power(x: ArrayLike, n: int, /) -> Any:
     """A whole power of square matrices, as `repmath.linalg.matrix_power`."""
-    return _orthogonal.matrix_power(x, n)
+    return _linalg.matrix_power(x, n)
 
 
 def _matrix_rank(x: ArrayLike, /, *, rtol: Any = None) -> Any:
