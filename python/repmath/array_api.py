@@ -180,16 +180,22 @@ def cumulative_sum(
     x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
 ) -> Any:
     """The exact sums of the elements up to each, rounded once; of integers integers. With `include_initial` a 0 comes first."""
+    array, along, of_integers = _line(x, axis, dtype)
+    if of_integers:
+        return np.cumulative_sum(array, axis=axis, dtype=dtype, include_initial=include_initial)
+    sums = _statistics.cumsum(array, axis=along, dtype=dtype)
+    if not include_initial:
+        return sums
+    first = np.zeros_like(np.take(sums, np.array([], np.intp), axis=along), shape=_with(sums.shape, along, 1))
+    return np.concatenate([first, sums], axis=along)
+
+
+def _line(x: ArrayLike, axis: int | None, dtype: DTypeLike | None) -> tuple[Any, int, bool]:
+    """The array, the axis that is meant, and whether results are integers, which are NumPy's own."""
     array = np.asarray(x)
     if axis is None and array.ndim != 1:
         raise ValueError(f"axis must be given for an array of {array.ndim} dimensions")
-    if _to_integers(dtype) or (dtype is None and _of_integers(array)):
-        return np.cumulative_sum(array, axis=axis, dtype=dtype, include_initial=include_initial)
-    sums = _statistics.cumsum(array, axis=0 if axis is None else axis, dtype=dtype)
-    if not include_initial:
-        return sums
-    first = np.zeros_like(np.take(sums, np.array([], np.intp), axis=axis or 0), shape=_with(sums.shape, axis or 0, 1))
-    return np.concatenate([first, sums], axis=axis or 0)
+    return array, axis or 0, _to_integers(dtype) or (dtype is None and _of_integers(array))
 
 
 def _with(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
@@ -228,15 +234,12 @@ def cumulative_prod(
     x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
 ) -> Any:
     """The exact products of the elements up to each, rounded once; of integers integers. With `include_initial` a 1 comes first."""
-    array = np.asarray(x)
-    if axis is None and array.ndim != 1:
-        raise ValueError(f"axis must be given for an array of {array.ndim} dimensions")
-    if _to_integers(dtype) or (dtype is None and _of_integers(array)):
+    array, along, of_integers = _line(x, axis, dtype)
+    if of_integers:
         return np.cumulative_prod(array, axis=axis, dtype=dtype, include_initial=include_initial)
     a, form = _factors(array, dtype)
-    along = np.moveaxis(a, axis or 0, -1)
-    made = np.moveaxis(_prod.product(along, form, True), -1, axis or 0)
-    return np.concatenate([np.ones(_with(made.shape, axis or 0, 1), form), made], axis=axis or 0) if include_initial else made
+    made = np.moveaxis(_prod.product(np.moveaxis(a, along, -1), form, True), -1, along)
+    return np.concatenate([np.ones(_with(made.shape, along, 1), form), made], axis=along) if include_initial else made
 
 
 def mean(x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False) -> Any:
