@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import rounding_oracle
+from exact_oracle import bits as bits_of_array
 
 torch = pytest.importorskip("torch")
 
@@ -21,16 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made ou
 
 
 def bits(t):
-    size = t.element_size()
-    return (
-        t.detach()
-        .contiguous()
-        .view({2: torch.int16, 4: torch.int32, 8: torch.int64}[size])
-        .reshape(-1)
-        .numpy()
-        .view(f"u{size}")
-        .tolist()
-    )
+    return bits_of_array(repmath.torch._tensors.as_array(t.detach().contiguous())).reshape(-1).tolist()
 
 
 def check(got, exact, seed, stream, mode):

@@ -7,6 +7,7 @@ import gmpy2
 import numpy as np
 import pytest
 import rounding_oracle
+from exact_oracle import bits as bits_of_array
 
 torch = pytest.importorskip("torch")
 
@@ -58,16 +59,7 @@ def path(request, monkeypatch):
 
 
 def bits(t):
-    size = t.element_size()
-    return (
-        t.detach()
-        .contiguous()
-        .view({2: torch.int16, 4: torch.int32, 8: torch.int64}[size])
-        .reshape(-1)
-        .numpy()
-        .view(f"u{size}")
-        .tolist()
-    )
+    return bits_of_array(repmath.torch._tensors.as_array(t.detach().contiguous())).reshape(-1).tolist()
 
 
 def check(got, values, block, number, name=""):
