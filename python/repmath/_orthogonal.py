@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from . import _contractions, _reductions
 from . import _decompositions as steps
+from ._arguments import integer
 from ._environment import guarded
 from ._matrices import check_matrices, operands, stack_of
 from ._narrow import convert_array
@@ -270,8 +271,9 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> _Array:
     ValueError
         An axis has not three elements, or shapes do not broadcast.
     TypeError
-        An operand has a dtype that is not supported.
+        An operand has a dtype that is not supported, or `axis` is no integer.
     """
+    axis = integer("axis", axis)
     a, b = (np.moveaxis(v, axis, -1) for v in operands(x1=x1, x2=x2))
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError(f"axis {axis} of x1 and x2 must have 3 elements, not {a.shape[-1]} and {b.shape[-1]}")
