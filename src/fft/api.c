@@ -20,6 +20,7 @@ typedef struct {
   rm_fft_work work;
   double *memory, *re, *im, *err; /* results of one row; bounds of the transforms that are computed together */
   uint8_t *open;
+  uint8_t zero[RM_FFT_PAD]; /* of each transform: bit 0, its real parts are all 0; bit 1, its imaginary parts are */
 } buffers;
 
 /* What a thread has. */
@@ -127,9 +128,11 @@ static int read_transform(const worker *t, buffers *b, int tier, const char *x, 
   for (int64_t row = 0; row < p->rows; row++)
     rm_fft_read_row(p, x, row, re + row * last * step, im + row * last * step, step);
   *exponent = 0, b->err[lane] = 0.0;
+  double most = 0.0, most_second = 0.0;
+  if (largest(first, p->n, step, &most) | largest(second, p->n, step, &most_second)) return NOT_FINITE;
+  b->zero[lane] = (uint8_t)((most == 0.0) | (most_second == 0.0) << 1);
+  if (most_second > most) most = most_second;
   if (tier == RM_FFT_DD) {
-    double most = 0.0;
-    if (largest(re, p->n, step, &most) | largest(im, p->n, step, &most)) return NOT_FINITE;
     if (most == 0.0) return ZERO;
     rm_decompose(most, exponent);
     *exponent += 52;
@@ -197,7 +200,8 @@ static int scaled(double *y, int exponent) {
   return 1;
 }
 
-/* The imaginary parts that are 0 for all real input: those of indices that are their own opposites. */
+/* The imaginary parts of the transform of real numbers, and the real parts of that of imaginary ones, are 0 where indices are
+ * their own opposites: the roots of unity are 1 and -1 there. */
 static void put_zeros(const rm_fft_problem *p, buffers *b, int64_t row) {
   const int64_t last = p->length[p->rank - 1], width = b->work.width;
   int64_t rest = row;
@@ -207,10 +211,14 @@ static void put_zeros(const rm_fft_problem *p, buffers *b, int64_t row) {
   }
   for (int64_t k = 0; k <= last / 2; k += last % 2 ? last : last / 2)
     for (int64_t i = k * width; i < (k + 1) * width; i++) {
-      b->open[i] &= p->inverse ? 2 : 1;
-      void *const part = p->inverse ? b->re : b->im;
-      if (p->format == RM_F32) ((float *)part)[i] = 0.0f;
-      else ((double *)part)[i] = 0.0;
+      const int zero = b->zero[i % width];
+      b->open[i] &= (uint8_t)~zero;
+      for (int c = 0; c < 2; c++) {
+        void *const part = c ? b->im : b->re;
+        if (!(zero >> c & 1)) continue;
+        if (p->format == RM_F32) ((float *)part)[i] = 0.0f;
+        else ((double *)part)[i] = 0.0;
+      }
     }
 }
 
@@ -229,8 +237,12 @@ static int round_row(const worker *t, buffers *b, const double *from, int64_t ro
       if (!(b->open[i] & 1) && !scaled(b->re + i, e)) b->open[i] |= 1, any = 1;
       if (!(b->open[i] & 2) && !scaled(b->im + i, e)) b->open[i] |= 2, any = 1;
     }
-  if (p->kind == RM_FFT_FROM_REAL) put_zeros(p, b, row);
-  return any;
+  uint8_t zero = 0, open = 0;
+  for (int64_t lane = 0; lane < width; lane++) zero |= b->zero[lane];
+  if (!zero) return any;
+  put_zeros(p, b, row);
+  for (int64_t i = 0; any && i < count; i++) open |= b->open[i];
+  return open != 0;
 }
 
 static rm_status decide_open(worker *t, buffers *b, const double *from, int64_t lane, int exponent, const char *x,
@@ -274,7 +286,7 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
   rm_status status = RM_OK;
   for (int64_t lane = 0; lane < width; lane++) {
     state[lane] = lane < count ? read_transform(t, b, tier, rm_fft_input(p, first + lane), lane, exponent + lane) : ZERO;
-    if (lane >= count) b->err[lane] = 0.0, exponent[lane] = 0;
+    if (lane >= count) b->err[lane] = 0.0, exponent[lane] = 0, b->zero[lane] = 0;
   }
   const double *const from = b->work.buffer[t->kernels->transform[tier](&b->work)];
   double by[2], factor[RM_FFT_PAD], err[RM_FFT_PAD];

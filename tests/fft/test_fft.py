@@ -128,6 +128,18 @@ def test_many_transforms_and_strides(lib, fmt):
 
 
 @FMT
+def test_real_and_imaginary_numbers(lib, fmt):
+    """Complex transforms of real numbers, and of imaginary ones, some beside others in the lanes: zeros where the index is its own opposite."""
+    rng = np.random.default_rng(6)
+    for sizes, sign in itertools.product(((1,), (2,), (9,), (12,), (3, 4), (2, 6)), (-1, 1)):
+        x = numbers(rng.normal(size=(19, *sizes)) + 1j * rng.normal(size=(19, *sizes)), fmt, COMPLEX)
+        x.imag[::3], x.real[1::3] = 0.0, -0.0
+        got = transform(lib, x, fmt, COMPLEX, sign, ROOT, (19, *sizes), len(sizes))
+        for row, want in zip(x, got, strict=True):
+            assert np.array_equal(want, oracle.transform(row, fmt, COMPLEX, sign, ROOT, sizes)), (sizes, sign)
+
+
+@FMT
 def test_threads(lib, fmt):
     rng = np.random.default_rng(6)
     x = numbers(rng.normal(size=(64, 300)), fmt, COMPLEX)
