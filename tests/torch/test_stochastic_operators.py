@@ -1,6 +1,9 @@
 """Operators that stochastic() rounds by their results in binary64: PyTorch's own samples against the exact values of their definitions and the words
 of their elements."""
 
+import itertools
+import re
+
 import pytest
 
 pytest.importorskip("expecttest", reason="expecttest, which PyTorch's samples need, is not installed")
@@ -14,8 +17,9 @@ from opinfo_cases import DATABASE, arguments, samples  # noqa: E402
 
 torch = pytest.importorskip("torch")
 
-from repmath.torch import UncoveredOperatorError, _stochastic_wide, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_exact, _stochastic_wide, stochastic  # noqa: E402
 from repmath.torch._aten.table import OPERATORS  # noqa: E402
+from repmath.torch._stochastic_balls import Last  # noqa: E402
 from repmath.torch._tensors import as_tensor  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
@@ -25,18 +29,18 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The calls that the module answers: name, overload, arguments, results, number of the first array."""
-    made, rounded = [], _stochastic_wide.rounded
+    """The calls that are rounded: name, overload, arguments, results, number of the first array."""
+    made, rounded = [], _stochastic._Mode._one
     exact = lambda function, *row, dtype: rounding_oracle.exact_value(function, row)  # noqa: E731
     monkeypatch.setattr(aten_exact, "by_mpfr", exact)
 
-    def recorded(at, name, func, args, kwargs, nearest):
+    def recorded(mode, at, name, func, args, kwargs):
         before, number = aten_exact.kept((args, kwargs)), at.words["stream"] & (2**32 - 1)
-        found = rounded(at, name, func, args, kwargs, nearest)
+        found = rounded(mode, at, name, func, args, kwargs)
         made.append((func, *before, list(found) if isinstance(found, tuple) else [found], number))
         return found
 
-    monkeypatch.setattr(_stochastic_wide, "rounded", recorded)
+    monkeypatch.setattr(_stochastic._Mode, "_one", recorded)
     return made
 
 
@@ -75,10 +79,10 @@ def check(func, args, keywords, found, number, mode):
     return compared
 
 
-def runs(name, mode, calls, dtypes=tuple(FORMATS)):
+def runs(name, mode, calls, dtypes=tuple(FORMATS), most=4):
     op, compared = DATABASE[name], 0
     for dtype in (d for d in dtypes if d in op.supported_dtypes("cpu")):
-        for sample in samples(op, dtype, 4 if dtype is torch.float32 else 2):
+        for sample in samples(op, dtype, most if dtype is torch.float32 else 2):
             args, keywords = arguments(sample, dtype)
             try:
                 with stochastic(SEED, SAMPLE, mode):
@@ -99,6 +103,18 @@ OPERATORS_OF_SAMPLES = (
     "nn.functional.leaky_relu nn.functional.hardsigmoid nn.functional.glu nn.functional.prelu nn.functional.softshrink nn.functional.logsigmoid "
     "nn.functional.huber_loss nn.functional.smooth_l1_loss lerp deg2rad special.hermite_polynomial_h"
 ).split()
+
+
+# Those without a handler of their own, whose elements may need an enclosure.
+ENCLOSED = (
+    *"remainder floor_divide i0 special.i1 cumsum cumprod prod var std var_mean std_mean logsumexp nansum trace index_add scatter_add".split(),
+    *"index_put baddbmm addbmm addmv addr linalg.cross nn.functional.avg_pool2d nn.functional.avg_pool3d lerp deg2rad".split(),
+    *"nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d nn.functional.leaky_relu nn.functional.hardsigmoid".split(),
+    *"nn.functional.glu nn.functional.prelu nn.functional.softshrink nn.functional.huber_loss nn.functional.smooth_l1_loss".split(),
+    *"nn.functional.embedding_bag special.i0e special.i1e special.bessel_j0 special.bessel_y1 special.zeta igamma".split(),
+    *"special.modified_bessel_k0 special.scaled_modified_bessel_k1 special.spherical_bessel_j0 special.airy_ai".split(),
+    *"special.chebyshev_polynomial_t special.laguerre_polynomial_l special.hermite_polynomial_h addmm".split(),
+)
 
 
 @pytest.mark.parametrize("name", OPERATORS_OF_SAMPLES)
@@ -135,15 +151,79 @@ def test_a_value_that_depends_on_the_format_is_refused(monkeypatch):
     assert sum(block.uncovered.values()) == 1
 
 
-def test_what_binary64_leaves_open_is_refused():
-    """A sum that is 2^-100 above the threshold of its word: binary64 has it below."""
+def test_what_binary64_leaves_open_is_decided():
+    """A sum that is 2^-100 above the threshold of its word, on it, and below: binary64 has it below."""
     v = 2 * int(rounding_oracle.words(1, 0, 0, 1)[0]) + 1
-    x = torch.tensor([1.0, (v >> 12) * 2.0**-44, (v & 4095) * 2.0**-56, 2.0**-100])
-    with stochastic(1), pytest.raises(UncoveredOperatorError, match="of elements within 2\\^-52 of a threshold"):
-        torch.ops.aten.nansum(x)
-    x[2] += 2.0**-50
-    with stochastic(1):
-        assert float(torch.ops.aten.nansum(x)) == 1 + 2.0**-23
+    x = torch.tensor([1.0, (v >> 12) * 2.0**-44, (v & 4095) * 2.0**-56, 0.0])
+    for more, away in ((2.0**-100, 1), (2.0**-149, 1), (0.0, 0), (-(2.0**-149), 0)):
+        x[3] = more
+        with stochastic(1):
+            assert float(torch.ops.aten.nansum(x)) == 1 + away * 2.0**-23
+
+
+@pytest.fixture
+def open_balls(monkeypatch):
+    """Binary64 decides nothing."""
+    balls = _stochastic_wide._random_modes.balls
+
+    def none(*arguments):
+        made, undecided = balls(*arguments)
+        middle = np.asarray(arguments[0])
+        return np.where(middle == 0, made, np.zeros_like(made)), middle != 0
+
+    monkeypatch.setattr(_stochastic_wide._random_modes, "balls", none)
+    monkeypatch.setattr(_stochastic_wide, "_share", lambda call: (0.0, 1.0))
+
+
+@pytest.mark.parametrize(("name", "mode"), list(zip(ENCLOSED, itertools.cycle(("stochastic", "random")))))
+def test_every_element_by_enclosures(name, mode, calls, open_balls):
+    assert runs(name, mode, calls, (torch.float32,), 2) > 0
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+def test_enclosures_of_other_calls(mode, calls, open_balls):
+    """Of gradients whose windows overlap, factors that are no whole numbers, and functions of two numbers."""
+    x = torch.rand(2, 3, 7, 6, generator=torch.Generator().manual_seed(3)) - 0.4
+    aten, a = torch.ops.aten, x[0, 0]
+    with stochastic(SEED, SAMPLE, mode):
+        aten.avg_pool2d_backward(x, torch.zeros(2, 3, 14, 10), [3, 2], [2, 2], [1, 1], False, False, None)
+        aten._adaptive_avg_pool2d_backward(x[..., :3, :2], torch.zeros(2, 3, 7, 5))
+        aten.addmm_(a.clone(), a, a[:6], beta=0.3, alpha=1.7)
+        aten.index_add(a, 0, torch.tensor([0, 1, 0]), a[:3], alpha=0.625)
+        aten.polygamma(3, a.abs() + 0.1)
+        aten.igammac(a.abs() + 0.5, a.abs() + 0.2)
+        aten.div(a, a.roll(1), rounding_mode="trunc")
+    assert sum(check(*call, mode) for call in calls) > 90
+
+
+@pytest.mark.parametrize("spoiled", ["slices", "word"])
+def test_enclosures_that_are_wrong_are_seen(monkeypatch, spoiled, calls, open_balls):
+    """Controls: a slice that is left out, and words of other elements."""
+    if spoiled == "slices":
+        slices = _stochastic_exact._slices
+        monkeypatch.setattr(_stochastic_exact, "_slices", lambda a, bits: slices(a, bits)[:-1])
+    else:
+        words = Last._words
+        monkeypatch.setattr(Last, "_words", lambda last, places: words(last, [p + 1 for p in places]))
+    with pytest.raises(AssertionError, match="element"):
+        runs("cumsum", "stochastic", calls, (torch.float32,))
+
+
+# Lines whose words name a format, or what depends on one, and why their values do not.
+SAID = {
+    "divide_by_mode": "the whole number is that of x/y, and then rounded",
+    "degrees": "the factor is one number",
+    "radians": "the factor is one number",
+    "zeta": "infinite is a value, at a pole",
+    "to_copy": "the format is that of the result, which an argument names",
+    "unscale": "finite are arguments",
+}
+
+
+def test_values_are_those_of_numbers():
+    admitted = [line for line in OPERATORS.values() if _stochastic_wide.has(line.name)]
+    assert len(admitted) > 200 and not _stochastic_wide.has("_amp_update_scale_.default")
+    assert {line.function for line in admitted if re.search("format|finite|epsilon|binary", line.returns)} == set(SAID)
 
 
 def test_losses_with_weights_and_smoothing():

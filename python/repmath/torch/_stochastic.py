@@ -21,6 +21,7 @@ from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
 from ._stochastic_balls import Last
+from ._stochastic_exact import Unknown
 from ._stochastic_places import PHASES, Places, Rounding
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
@@ -227,6 +228,28 @@ def _gelu(at: _Place, x: torch.Tensor, *, approximate: str = "none") -> Any:
 def _gelu_backward(at: _Place, g: torch.Tensor, x: torch.Tensor, *, approximate: str = "none") -> Any:
     _format(g, x)
     return at.elementwise("gelu_backward" if approximate == "none" else "gelu_tanh_backward", as_array(g), as_array(x))
+
+
+def _function(name: str, names: str) -> Callable[..., Any]:
+    """A function of tensors and numbers that their format holds."""
+
+    def function(at: _Place, *values: Any, **more: Any) -> Any:
+        given = dict(zip(names.split(), values, strict=False)) | more
+        held = [given[n] for n in names.split() if n != "buffer"]
+        dtype = _format(*held)
+        if not all(_held(v, dtype) for v in held):
+            raise _Lacks("a number that its format does not hold is")
+        if dtype is torch.float64 and name in ("erfinv", "ndtri") and at.words["mode"] == "stochastic":
+            raise _Lacks("of float64 it is")
+        return at.elementwise(name, *_numbers(dtype, *held))
+
+    return function
+
+
+def _log_sigmoid(at: _Place, x: torch.Tensor) -> Any:
+    """With PyTorch's buffer, which is empty."""
+    _format(x)
+    return at.elementwise("log_sigmoid", as_array(x)), np.empty(0, as_array(x).dtype)
 
 
 def _slope(g: Any, y: Any, sigmoid: bool) -> Any:
@@ -452,6 +475,22 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     **{f"div{mark}.{kind}": _divide for mark in ("", "_") for kind in ("Tensor", "Scalar")},
     "reciprocal.default": _reciprocal,
     "pow.Tensor_Scalar": _power,
+    "reciprocal_.default": _reciprocal,
+    **{f"rsub.{kind}": lambda at, x, y, alpha=1: _sum(-1)(at, y, x, alpha=alpha) for kind in ("Tensor", "Scalar")},
+    **{f"{name}{mark}.default": _unary(name) for name in ("digamma", "erfinv", "lgamma") for mark in ("", "_")},
+    **{f"special_{name}.default": _unary(name) for name in ("entr", "erfcx", "log_ndtr", "ndtri")},
+    **{f"{name}{mark}.default": _function(name, "x y") for name in ("atan2", "hypot") for mark in ("", "_")},
+    "logaddexp.default": _function("logaddexp", "x y"),
+    "special_xlog1py.default": _function("xlog1py", "x y"),
+    **{f"xlogy{mark}.{kind}": _function("xlogy", "x y") for mark in ("", "_") for kind in ("Tensor", "Scalar_Other")},
+    "xlogy.Scalar_Self": _function("xlogy", "x y"),
+    **{f"pow{mark}.Tensor_Tensor": _function("pow", "x y") for mark in ("", "_")},
+    "pow_.Tensor": _function("pow", "x y"),
+    "pow_.Scalar": _power,
+    "pow.Scalar": _function("pow", "x y"),
+    "log_sigmoid_forward.default": _log_sigmoid,
+    "log_sigmoid_backward.default": _function("log_sigmoid_backward", "g x buffer"),
+    "gelu_.default": _gelu,
     "gelu.default": _gelu,
     "gelu_backward.default": _gelu_backward,
     "silu_backward.default": _silu_backward,
@@ -763,7 +802,7 @@ class _Mode(TorchDispatchMode):
             words, calls = at.words, self.block.calls
             try:
                 return _as_tensors(_stochastic_wide.rounded(at, name, func, args, kwargs, nearest))
-            except _stochastic_wide.Unknown as error:
+            except Unknown as error:
                 at.words, self.block.calls = words, calls
                 reason = str(error) if reason == "it is" else reason
         self.block._lacks(name, reason)

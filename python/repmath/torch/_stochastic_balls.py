@@ -357,6 +357,10 @@ class Last:
         if places:
             self._enclosed(flat, places, word, enclose)
 
+    def enclosed(self, flat: Any, places: list[int], enclose: Callable[[list[int], int], list[Interval]]) -> None:
+        """Writes the results at these places by enclosures alone."""
+        self._enclosed(flat, places, dict(zip(places, self._words(places), strict=True)), enclose)
+
     def _one(self, low: Fraction, high: Fraction, word: int) -> float | None:
         """The one result of these bounds, if there is one: results grow with the value, and those of numbers below 0 have a sign."""
         kind, mode = self.dtype.name, self.place[0]

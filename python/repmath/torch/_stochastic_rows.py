@@ -685,6 +685,8 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "mse_loss_backward.default": mse_loss_backward,
     "nll_loss_forward.default": nll_loss_forward,
     "nll_loss_backward.default": nll_loss_backward,
+    "nll_loss2d_forward.default": nll_loss_forward,
+    "nll_loss2d_backward.default": nll_loss_backward,
     "binary_cross_entropy_with_logits.default": bce_with_logits,
     "embedding_dense_backward.default": embedding_dense_backward,
     "max_pool2d_with_indices_backward.default": max_pool2d_backward,

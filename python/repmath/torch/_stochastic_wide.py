@@ -13,10 +13,15 @@ Sums, that is S/n with S the sum of numbers of the arguments, a whole n and c a 
 2 n 2^-53 |c| < u for the least of the last bits that are set, u, of all arguments and of c: S - n c is a multiple of u, and below it. The
 mode random needs it, since such numbers are boundaries of it; results of few terms are such numbers often.
 
-A line whose value depends on the format, which would make the ball another number's, shows: rounded to nearest the ball must give what the operator
-gives in its own format. That is asked of every element."""
+What the ball leaves open, `_stochastic_exact` encloses to as many bits as are needed: an operator that is not there raises. Under the mode random, so is
+what binary64 has as 0.
 
-import math
+That the value is one of numbers, and not of their format, is read off the lines: what they return names a format only to round to it, and so do the
+functions of the library's own operators (`_OWN_COMPOSED` are of several roundings). The lines that name one, or say "finite" or "binary64", are listed in
+tests/torch/test_stochastic_operators.py with what they mean: one, `_amp_update_scale_`, keeps a number where its product is infinite in the format, and is not
+here. An error in this reading shows where the ball, rounded to nearest, does not give what the operator gives in its own format; that is asked of every
+element."""
+
 import re
 from typing import Any
 
@@ -26,6 +31,8 @@ import torch
 from .. import _random_modes
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError
+from ._stochastic_balls import Last
+from ._stochastic_exact import NARROW, Call, Unknown, divisors, enclose, widened
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
 
@@ -37,38 +44,23 @@ PLAIN = re.compile(_PLAIN)  # sums of numbers
 SUMS = re.compile(
     f"{_PLAIN}|_?(adaptive_)?avg_pool|vdot|baddbmm|addbmm|addmv|addr|linear|linalg_cross"
 )  # of products, over whole numbers, too
-# Their arguments are changed, their results are complex, or they round to a format that an argument names.
+# Their value depends on the format, their arguments are changed, their results are complex, or they round to a format that an argument names.
 _APART = re.compile(
-    "arange|linspace|.*batch_norm|_fft|histc|_histogramdd|bincount|angle|copy_|native_layer_norm|native_group_norm"
+    "_amp_update_scale|arange|linspace|.*batch_norm|_fft|histc|_histogramdd|bincount|angle|copy_|native_layer_norm|native_group_norm"
 )
 _NAMES = {
     line.name
     for line in lines()
     if line.way == "rounds" and not _APART.match(line.name) and not line.name.startswith("_foreach")
 }
-_NARROW = {kind for kind in FORMATS if kind is not torch.float64}
 
 
-class Unknown(Exception):
-    """Not here, and why."""
+_COMPOSED = {f"repmath::{line.function}.default" for line in lines() if line.way == "composes"}
+_OWN_COMPOSED = re.compile("repmath::(.*norm|scaled_dot_product|.*_gate|batch_norm)")
 
 
 def has(name: str) -> bool:
-    return name in _NAMES or (name.startswith("repmath::") and "norm" not in name)
-
-
-def _widened(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        if value.is_floating_point() or value.is_complex():
-            if value.dtype not in _NARROW or not value.is_cpu:
-                raise Unknown("of float64 and other formats it is")
-            return value.to(torch.float64)
-        return value
-    if isinstance(value, torch.dtype):
-        return torch.float64 if value in _NARROW else value
-    if isinstance(value, (list, tuple)):
-        return type(value)(_widened(v) for v in value)
-    return value
+    return name in _NAMES or (name.startswith("repmath::") and not _OWN_COMPOSED.match(name) and name not in _COMPOSED)
 
 
 def _listed(made: Any) -> list[Any]:
@@ -84,22 +76,23 @@ def rounded(at: Any, name: str, func: Any, args: Any, kwargs: Any, nearest: Any)
         Formats, values or elements beside a threshold that are not here.
     """
     try:
-        wide = _listed(func(*(_widened(v) for v in args), **{k: _widened(v) for k, v in kwargs.items()}))
+        wide = _listed(func(*(widened(v) for v in args), **{k: widened(v) for k, v in kwargs.items()}))
     except (UncoveredOperatorError, TypeError, ValueError, RuntimeError):
         raise Unknown("it is") from None
     zeros = at.words["mode"] == "stochastic" or SUMS.match(name) is not None
     found: list[Any] = []
     first = True
-    for near, far in zip(_listed(nearest), wide, strict=True):
+    for number, (near, far) in enumerate(zip(_listed(nearest), wide, strict=True)):
         if not isinstance(near, torch.Tensor) or near.dtype not in FORMATS:
             found.append(near)
             continue
-        if near.dtype not in _NARROW or far.dtype is not torch.float64:
+        if near.dtype not in NARROW or far.dtype is not torch.float64:
             raise Unknown("to float64 it is")
         if not first:
             at.next()
         first = False
-        found.append(_settled(at, as_array(near), as_array(far), zeros, lambda: _share(func, args, kwargs)))
+        array = as_array(near)
+        found.append(_settled(at, Call(func, args, kwargs, number, array.shape), array, as_array(far), zeros))
     return tuple(found) if isinstance(nearest, (list, tuple)) else found[0]
 
 
@@ -110,41 +103,22 @@ def _last_bit(a: Any) -> Any:
     return np.where(whole == 0, np.inf, np.ldexp((whole & -whole).astype(np.float64), e - 53))
 
 
-def _share(func: Any, args: Any, kwargs: Any) -> tuple[float, float]:
-    """u of the arguments, and the greatest n; 0 and 1 where the result is no such sum."""
-    name = func.overloadpacket.__name__
-    tensors = [v for v in args if isinstance(v, torch.Tensor) and v.dtype in _NARROW]
-    n: int | None = 1
-    if "avg_pool" in name:
-        named = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | kwargs
-        n = _window(name, named)
+def _share(call: Call) -> tuple[float, float]:
+    """u of the arguments, and n; 0 and 1 where the result is no such sum."""
+    name = call.func.overloadpacket.__name__
+    tensors = [v for v in call.values.values() if isinstance(v, torch.Tensor) and v.dtype in NARROW]
+    if "avg_pool" in name and call.func.namespace == "aten":
+        n = divisors(call, name)
         tensors = tensors[:1]  # of gradients the other only says its shape
-    elif PLAIN.match(name) is None or not isinstance(kwargs.get("alpha", 1), int):
-        n = None
-    if n is None:
+    elif PLAIN.match(name) is None or not isinstance(call.values.get("alpha", 1), int):
         return 0.0, 1.0
+    else:
+        n = 1
     last = (float(_last_bit(as_array(t).astype(np.float64)).min(initial=np.inf)) for t in tensors)
-    return min(last, default=0.0), float(n)
+    return min(last, default=0.0), float(min(n, 2**53))
 
 
-def _window(name: str, named: dict[str, Any]) -> int | None:
-    """The greatest number that sums of windows are divided by; of gradients, where quotients by several would be added, None."""
-    back, dims = name.endswith("_backward"), int(name.removesuffix("_backward")[-2])
-    if "adaptive" in name:
-        big, small = (named["self"], named["grad_output"].shape) if back else (named["self"], named["output_size"])
-        pairs = list(zip(big.shape[-dims:], small[-dims:], strict=True))
-        return None if back and any(a % max(b, 1) for a, b in pairs) else math.prod(a for a, _ in pairs)
-    divisor, sizes = named.get("divisor_override"), named["kernel_size"]
-    if divisor:
-        return abs(int(divisor))
-    padded = any(named.get("padding") or ()) and named.get("count_include_pad") is False
-    if back and (padded or named.get("ceil_mode")):
-        return None
-    whole: int = math.prod(sizes)
-    return whole**dims if len(sizes) == 1 else whole
-
-
-def _settled(at: Any, near: Any, c: Any, zeros: bool, share: Any) -> Any:
+def _settled(at: Any, call: Call, near: Any, c: Any, zeros: bool) -> Any:
     with np.errstate(all="ignore"):
         plain = np.isfinite(c) & (c != 0)
         radius = np.where(plain, np.abs(c) * (2.0**-53 * (1 + 2.0**-50)) + 2.0**-1074, 0.0)
@@ -154,15 +128,18 @@ def _settled(at: Any, near: Any, c: Any, zeros: bool, share: Any) -> Any:
         same = np.where(plain, (low <= wide) & (wide <= high), (wide == c) | (np.isnan(wide) & np.isnan(c)))
     if not same.all():
         raise Unknown("with a value that depends on the format it is")
-    if not zeros and (c == 0).any():
-        raise Unknown("of what may be 0 it is")
     words = at.words
     place = _random_modes.place(words["mode"], words["seed"], words["stream"])
     made, undecided = _random_modes.balls(np.where(plain, c, 0.0), radius, near.dtype, place)
     if undecided.any():
-        u, n = share()
+        u, n = _share(call)
         exact = undecided & (wide == c) & (np.abs(c) * (n * 2.0**-52) < np.minimum(u, _last_bit(c)))
         made, undecided = np.where(exact, near, made), undecided & ~exact
+    if not zeros:
+        undecided |= c == 0
     if undecided.any():
-        raise Unknown("of elements within 2^-52 of a threshold it is")
-    return np.where(plain, made, near) if not plain.all() else made
+        left = np.flatnonzero(undecided).tolist()
+        made = np.array(made, order="C")
+        Last(near.dtype, place).enclosed(made.reshape(-1), left, enclose(call, left))
+    # A zero has the sign that rounding to nearest gives it.
+    return np.where(plain | (undecided & (made != 0)), made, near)

@@ -7,6 +7,7 @@ interval narrower. `decided` lets p grow until both ends of an interval round to
 
 import functools
 import math
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -333,8 +334,26 @@ def _end(m: int, e: int, round_one: Callable[[int, int], float]) -> float:
     return round_one(m << e, 1) if e >= 0 else round_one(m, 1 << -e)
 
 
+_asked = threading.local()
+
+
+def enclosed(function: Callable[..., float], *values: float) -> Callable[[int], Interval] | None:
+    """What a function of numbers gives to `decided`, with the sign that it gives the result; None where it does not ask for one."""
+    _asked.value = None
+    _asked.here = True
+    try:
+        sign = function(*values, F64)
+    finally:
+        _asked.here = False
+    value: Callable[[int], Interval] | None = _asked.value
+    return value if value is None or sign > 0 else lambda p: neg(value(p))
+
+
 def decided(value: Callable[[int], Interval], dtype: Any, what: str) -> float:
     """RN of a value that value(p) encloses, in binary64; for a narrower format to odd."""
+    if getattr(_asked, "here", False):
+        _asked.value = value
+        return 1.0
     round_one, p = ratio if dtype == F64 else ratio_to_odd, 96
     while p <= BITS:
         try:
