@@ -114,7 +114,7 @@ def _certify(args: argparse.Namespace) -> int:
     except (ImportError, OSError, certificate.CertificateError) as error:
         return failed(error)
     try:
-        made = certificate.certify(script, arguments, strict=not args.loose, calls=args.calls)
+        made = certificate.certify(script, arguments, strict=not args.loose, calls=args.calls, against=expected)
         if expected is not None:
             difference = certificate.compare(expected, made)
             print(f"repmath certify: {difference or 'same'}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -207,7 +208,10 @@ def test_certificate(tmp_path, capsys, monkeypatch):
     with monkeypatch.context() as changed:
         changed.setenv("FACTOR", "1.0001")
         assert cli.main(["certify", "--check", str(file), str(path)]) == 1
-    assert "aten.mul.Tensor at script.py:7: the outputs differ" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert re.search(r"call \d+, aten.mul.Tensor at script.py:7: the inputs differ; argument 1 is 1.0 and 1.0001\n", said), (
+        said
+    )
     assert cli.main(["certify", "--check", str(file), str(path), "argument"]) == 2
     path.write_text(path.read_text() + "\n# changed\n")
     assert cli.main(["certify", "--check", str(file), str(path)]) == 2
@@ -220,23 +224,65 @@ def test_certificate(tmp_path, capsys, monkeypatch):
         assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_of_many_calls_some_are_kept(tmp_path, monkeypatch):
-    """Where they are not all kept the first difference is between two; --calls names it."""
+def test_of_many_calls_the_first_that_differs_is_named(tmp_path, monkeypatch):
+    """By its fingerprint where few are kept; where it has none it lies between two that are kept, and --calls names it."""
     pytest.importorskip("torch")
     path = written(tmp_path, TRAINING.format(steps=60))
     monkeypatch.setattr(certificate, "MARKS", 16)
-    a = certificate.certify(path)
-    monkeypatch.setenv("FACTOR", "2")
-    b = certificate.certify(path)
+
+    def run(factor, **options):
+        monkeypatch.setenv("FACTOR", factor)
+        return certificate.certify(path, **options)
+
+    a = run("1")
+    b = run("2", against=a)
     assert len(a["calls"]["marks"]) <= 16 < a["calls"]["count"]
-    text = certificate.compare(a, b)
+    inputs = r"its inputs in this run are float32\[4, 3\] [0-9a-f]{16}, 2.0"
+    named = re.fullmatch(
+        rf"call (\d+), aten.mul.Tensor at script.py:7: the inputs differ; {inputs}", certificate.compare(a, b)
+    )
+    assert named, certificate.compare(a, b)
+    assert certificate.compare(a, run("2")) == f"call {named[1]}, aten.mul.Tensor: the inputs differ"
+    assert certificate.compare(a, run("1", against=a)) is None
+    monkeypatch.setattr(certificate, "PRINTS", 10)
+    text = certificate.compare(run("1"), run("2"))
     first, last = map(int, text.split("in calls ")[1].split(" (")[0].split(" to "))
     assert f"--calls {first}:{last}" in text
-    b = certificate.certify(path, calls=range(first, last + 1))
-    monkeypatch.setenv("FACTOR", "1")
-    a = certificate.certify(path, calls=range(first, last + 1))
-    assert "aten.mul.Tensor at script.py:7: the outputs differ" in certificate.compare(a, b)
-    assert certificate.compare(a, a) is None
+    a, b = (run(factor, calls=range(first, last + 1)) for factor in "12")
+    said = f"call {named[1]}, aten.mul.Tensor at script.py:7: the inputs differ; argument 1 is 1.0 and 2.0"
+    assert certificate.compare(a, b) == said
+    with pytest.raises(certificate.CertificateError, match="fingerprints"):
+        certificate.compare(a, {**b, "calls": {**b["calls"], "fingerprints": "?"}})
+
+
+def test_a_build_that_returns_other_bits_is_named(tmp_path, monkeypatch, capsys):
+    """An operator whose last bit is another, as of a faulty build: its inputs are the same, and are shown."""
+    torch = pytest.importorskip("torch")
+    from repmath import _core
+    from repmath.torch._aten import prepared, table
+
+    path = written(tmp_path, "import torch\nx = torch.arange(4.0) / 3\ny = torch.exp(x)\nz = y.sum()\n")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["certify", path.name]) == 0
+    exp = torch.ops.aten.exp.default
+
+    right = table.FUNCTIONS[exp]
+    restored = prepared._call(exp, right)
+
+    def faulty(x):
+        return torch.nextafter(right(x), torch.tensor(9.0))
+
+    monkeypatch.setitem(table.FUNCTIONS, exp, faulty)
+    _core.prepare_call(exp, _core.Call())  # which takes none
+    try:
+        capsys.readouterr()
+        assert cli.main(["certify", "--check", "script.certificate.json"]) == 1
+    finally:
+        _core.prepare_call(exp, restored)
+    said = capsys.readouterr().out
+    same = r"its inputs are the same: float32\[4\] \w{16}\n"
+    assert re.search(rf"call 2, aten.exp.default at script.py:3: the outputs differ, \w+ and \w+; {same}", said), said
+    assert cli.main(["certify", "--check", "script.certificate.json"]) == 0
 
 
 def test_a_script_of_numpy(tmp_path):

@@ -1,5 +1,6 @@
 """A digest for each operator call, and the first call in which two runs differ."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from .._digest import digest as digest_of_arrays
+from ..certificate import arguments_apart
 from ._errors import call_site
 from ._tensors import as_array
 
@@ -33,14 +35,34 @@ def _digest(value: Any) -> str:
         return digest_of_arrays(*(as_array(t.detach().cpu()) for t in _tensors(value)))
 
 
+def _text(value: Any) -> str:
+    """An argument in words, the same on every machine: of a tensor its dtype, shape and digest. Devices, layouts and generators,
+    which say nothing of the numbers, count by their kind."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)} {_digest(value)}"
+    if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):  # of a tensor that is read from a file
+        with _disable_current_modes():
+            storage = value.untyped() if isinstance(value, torch.TypedStorage) else value
+            return f"storage {_digest(torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage))}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, complex, str, torch.dtype)):
+        return repr(value)
+    return type(value).__name__
+
+
 @dataclass(frozen=True)
 class Call:
-    """One call: the operator, SHA-256 of the tensors that went in and of those that came out, and where it was made."""
+    """One call: the operator, SHA-256 of what went in (tensors, numbers, texts) and of the tensors that came out, where it was
+    made, and its arguments one by one: of a tensor the dtype, shape and SHA-256."""
 
     operator: str
     inputs: str
     outputs: str
     site: str
+    arguments: tuple[str, ...] = ()
 
 
 class trace(TorchDispatchMode):
@@ -66,13 +88,15 @@ class trace(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = func.__name__.split(".")[0]
-        inputs = _digest((args[1:] if name in _OVERWRITTEN else args, {k: v for k, v in kwargs.items() if k != "out"}))
+        read = [_text(v) for v in (args[1:] if name in _OVERWRITTEN else args)]
+        read += [f"{k}={_text(v)}" for k, v in sorted(kwargs.items()) if k != "out"]
+        inputs = hashlib.sha256("\n".join(read).encode()).hexdigest()
         result = func(*args, **kwargs)
         if name.startswith(("empty", "new_empty")):
             outputs = str([(str(t.dtype), tuple(t.shape)) for t in _tensors(result)])
         else:
             outputs = _digest(args[:1] if name.endswith("_") else result)
-        self.calls.append(Call(str(func), inputs, outputs, call_site()))
+        self.calls.append(Call(str(func), inputs, outputs, call_site(), tuple(read)))
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -94,8 +118,9 @@ class trace(TorchDispatchMode):
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    made.calls.append(Call(**json.loads(line)))
-                except (TypeError, ValueError):
+                    call = json.loads(line)
+                    made.calls.append(Call(**{**call, "arguments": tuple(call["arguments"])}))
+                except (KeyError, TypeError, ValueError):
                     raise ValueError(f"{os.fspath(path)}, line {number}: this is no call of a trace") from None
         return made
 
@@ -127,7 +152,10 @@ class Difference:
 
         if self.what == "operator":
             return f"call {self.index}: {name(self.a)} against {name(self.b)}"
-        return f"call {self.index}, {name(self.a)}: the {self.what} differ"
+        text = f"call {self.index}, {name(self.a)}: the {self.what} differ"
+        if self.a is not None and self.b is not None:
+            text += "; " + arguments_apart(self.a.arguments, self.b.arguments)
+        return text
 
 
 def first_difference(a: Any, b: Any) -> Difference | None:
