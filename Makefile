@@ -22,7 +22,7 @@ help:
 	@echo "make asan             run the C tests under AddressSanitizer and UndefinedBehaviorSanitizer (a preset of CMakePresets.json)"
 	@echo "make tsan             run the C tests under ThreadSanitizer"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
-	@echo "make platforms        build the library for Windows, macOS and musl and by clang, and run what can be run here (needs gcc-mingw-w64-x86-64-posix,"
+	@echo "make platforms        build the library for Windows, macOS and musl and by clang, and run what can be run here, sanitizers and nvcc too (needs gcc-mingw-w64-x86-64-posix,"
 	@echo "                      wine64 and zig of PyPI's ziglang; what is missing is skipped)"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-opinfo      compare the bits of many samples of PyTorch's operators between instruction sets (minutes)"
@@ -81,7 +81,7 @@ study: $(VENV)/demo.stamp
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(if $(T),$(T),-n auto --dist loadfile)
 
-# By the presets of these names, in build/native: what `make test` has built of them is there. cmake and ninja come from wheels.
+# By the presets of these names, in build/native: cmake and ninja come from wheels.
 asan tsan: | $(BIN)/ninja
 	export PATH="$(abspath $(BIN)):$$PATH"; cmake --preset $@ && cmake --build --preset $@ && ctest --preset $@
 
@@ -93,7 +93,8 @@ fuzz: $(VENV)/test.stamp
 	REPMATH_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -s tests/adversarial
 
 platforms: $(VENV)/test.stamp
-	REPMATH_PLATFORMS=1 $(BIN)/python -m pytest -v tests/packaging/test_platforms.py tests/packaging/test_cross_compilers.py
+	REPMATH_PLATFORMS=1 $(BIN)/python -m pytest -v tests/packaging/test_platforms.py tests/packaging/test_cross_compilers.py \
+	  tests/packaging/test_cross_aarch64.py tests/packaging/test_sanitizers.py tests/cuda/test_emulated.py
 
 test-exhaustive: $(VENV)/test.stamp
 	REPMATH_EXHAUSTIVE=1 $(BIN)/python -m pytest -m exhaustive

@@ -11,7 +11,20 @@ import subprocess
 import golden_sets
 import oracle
 import pytest
-from native import FMA, HAS_FMA, ROOT, build, declared_functions, default_build, emulated_cuda, need, run, symbols, tool
+from native import (
+    FMA,
+    HAS_FMA,
+    ROOT,
+    build,
+    declared_functions,
+    default_build,
+    emulated_cuda,
+    for_platforms,
+    need,
+    run,
+    symbols,
+    tool,
+)
 
 OPTIONS = ["-x", "c++", "-std=gnu++17", "-O1", "-ffp-contract=off", "-DRM_TEST_EMULATE", f"-I{ROOT / 'include'}", f"-I{ROOT}"]
 OPTIONS += ["-include", str(ROOT / "tests/cuda/emulate.h")]
@@ -112,6 +125,7 @@ def test_a_wrong_bound_is_seen(main, tmp_path):
         run(bad)
 
 
+@for_platforms("nvcc takes minutes")
 def test_it_compiles_for_one_architecture(tmp_path):
     # Nothing of it is run: up to the code of a virtual architecture, and to that of a device where inline assembly is checked.
     nvcc, _ = need("nvcc", "nm")
@@ -129,12 +143,21 @@ def test_it_compiles_for_one_architecture(tmp_path):
     ]
     run(nvcc, *options, ROOT / "src/cuda/matmul_b64.cu", "-o", tmp_path / "matmul_b64.cubin")
     library = where / "src/cuda/librepmath_cuda.so"
+    exports_what_is_declared(library)
+    assert "cudart" not in run("readelf", "-d", library)
+
+
+def exports_what_is_declared(library):
     declared = set()
     for header in sorted((ROOT / "include/repmath").glob("cuda*.h")):
         declared |= declared_functions(header.read_text())
     exported = symbols(library, "--defined-only")
     assert {name for name in exported if name.startswith("rm_")} == declared
-    assert "cudart" not in run("readelf", "-d", library)
+
+
+def test_the_library_exports_what_its_headers_declare():
+    need("nm")
+    exports_what_is_declared(emulated_cuda())
 
 
 def test_the_option_off_and_auto(tmp_path):

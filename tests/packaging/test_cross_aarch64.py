@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from native import cross_aarch64, default_build, digests, run
+from native import cross_aarch64, default_build, digests, for_platforms, run
 
 SHRINK = 20  # the emulator is slow; both sides compute the smaller samples
 
@@ -24,7 +24,9 @@ def test_digests(cross, expected, isa):
     assert digests(where, SHRINK, wrapper=[qemu], env={"REPMATH_ISA": isa}) == expected
 
 
-@pytest.mark.parametrize("isa", ["base", "neon"])
+@pytest.mark.parametrize(
+    "isa", [pytest.param("base", marks=for_platforms("one lane under an emulator takes minutes")), "neon"]
+)
 @pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides"])
 def test_c_tests(cross, name, isa):
     where, qemu = cross

@@ -1,10 +1,9 @@
 """gcc and clang, every ISA build, and with and without threads: the same digests."""
 
-import os
 import re
 
 import pytest
-from native import QUICK, ROOT, available_isas, build, control_library, default_build, digests, need
+from native import QUICK, ROOT, available_isas, build, control_library, default_build, digests, for_platforms, need
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +55,7 @@ def test_any_number_of_threads_gives_the_same_digests(expected):
         assert digests(where, env={"REPMATH_NUM_THREADS": threads}) == expected, threads
 
 
-@pytest.mark.skipif(
-    os.environ.get("REPMATH_PLATFORMS") != "1", reason="REPMATH_PLATFORMS is not 1: a build by clang takes minutes"
-)
+@for_platforms("a build by clang takes minutes")
 def test_clang_gives_the_same_digests(expected):
     (clang,) = need("clang")
     quick = ("CMAKE_BUILD_TYPE=Quick", f"CMAKE_C_FLAGS={QUICK}")

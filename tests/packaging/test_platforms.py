@@ -6,11 +6,9 @@ import re
 import subprocess
 
 import pytest
-from native import QUICK, ROOT, build, cross_zig, default_build, digests, mingw, need, run, zig
+from native import QUICK, ROOT, build, cross_zig, default_build, digests, for_platforms, mingw, need, run, zig
 
-whole = pytest.mark.skipif(
-    os.environ.get("REPMATH_PLATFORMS") != "1", reason="REPMATH_PLATFORMS is not 1: the whole library takes minutes"
-)
+whole = for_platforms("the whole library takes minutes")
 
 # Files with the system's own functions, and the tests that use more of them.
 OF_THE_SYSTEM = [

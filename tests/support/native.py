@@ -75,6 +75,11 @@ def build(name: str, *options: str, targets: tuple[str, ...] = ("all",), source:
     return where
 
 
+def for_platforms(why: str) -> pytest.MarkDecorator:
+    """Marks a test that `make platforms` runs, since its builds or an emulator take minutes."""
+    return pytest.mark.skipif(os.environ.get("REPMATH_PLATFORMS") != "1", reason=f"REPMATH_PLATFORMS is not 1: {why}")
+
+
 def preset(name: str, kind: str = "configurePresets") -> dict:
     """A preset of CMakePresets.json."""
     known = json.loads((ROOT / "CMakePresets.json").read_text())[kind]
