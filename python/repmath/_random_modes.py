@@ -218,7 +218,11 @@ def matmul(
     -------
     ndarray or scalar
     """
-    mode, seed, stream, first = place(mode, seed, stream)
+    return _deliver(_matmul(a, b, bias, dtype, place(mode, seed, stream)), out)
+
+
+def _matmul(a: Any, b: Any, bias: Any, dtype: Any, at: tuple[str, int, int, int]) -> np.ndarray:
+    mode, seed, stream, first = at
     left, right = _operand("a", a), _operand("b", b)
     if left.ndim == 0 or right.ndim == 0:
         raise ValueError("a and b must have at least one axis")
@@ -238,7 +242,7 @@ def matmul(
         add = np.broadcast_to(np.asarray(add, held), shaped).reshape(result.shape)
     if held.itemsize < 8 and (target == held or target.itemsize == 4) and mode != "up_down":
         result = _products(x, y, add, target, (mode, seed, stream, first))
-    elif mode == "up_down" and held == target and add is None and result.size:
+    elif mode == "up_down" and held == target and add is None and result.size and not first:
         result = up_down(np.asarray(_reductions.matmul(x, y)), seed, stream)
     else:
         for i, index in enumerate(np.ndindex(*batch)):
@@ -250,7 +254,21 @@ def matmul(
         result = result[..., 0, :]
     if right.ndim == 1:
         result = result[..., 0]
-    return _deliver(result, out)
+    return result
+
+
+@guarded
+def running(a: ArrayLike, b: ArrayLike, mode: str, terms: int, *, bias: Any, dtype: Any, seed: int, stream: int) -> Any:
+    """As `matmul`, of sums that are rounded after every so many terms: the running sum after block j, of N elements, has the words from j N on."""
+    at = place(mode, seed, stream)
+    x, y = np.asarray(a), np.asarray(b)
+    total, k = bias, x.shape[-1]
+    for block, start in enumerate(range(0, max(k, 1), terms)):
+        part = slice(start, start + terms)
+        size = 0 if block == 0 else total.size
+        rows = y[part] if y.ndim == 1 else y[..., part, :]
+        total = _matmul(x[..., part], rows, total, dtype, (*at[:3], block * size))
+    return _deliver(np.asarray(total), None)
 
 
 @guarded

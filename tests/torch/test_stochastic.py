@@ -188,6 +188,54 @@ def test_filters_change_no_word_of_the_rest():
     assert bits(rest[0]) == bits(nearest[0]) and bits(everything[0]) != bits(nearest[0])
 
 
+def run_of(row, column, start, size, place, words, mode):
+    """A running sum of products that is rounded after every three terms."""
+    total = Fraction(start)
+    for block, k in enumerate(range(0, len(row), 3)):
+        total += sum((Fraction(a) * Fraction(b) for a, b in zip(row[k : k + 3], column[k : k + 3], strict=True)), Fraction(0))
+        made = rounding_oracle.rounded(total, "f32", mode, int(words[block * size + place]))
+        total = Fraction(float(np.uint32(made).view(np.float32)))
+    return made
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+def test_running_sums_round_after_so_many_terms(mode):
+    generator = torch.Generator().manual_seed(4)
+    x, w, b = (torch.randn(*n, generator=generator) for n in ((2, 3, 4, 4), (5, 3, 2, 1), (5,)))
+    a, c = x.reshape(6, 16)[:, :7].contiguous(), x.reshape(-1)[:35].reshape(7, 5)
+    with stochastic(9, 2, mode, sums=3):
+        product, added, total, image = a @ c, torch.addmm(b, a, c), a.sum(1), torch.nn.functional.conv2d(x, w, b)
+    windows = torch.nn.functional.unfold(x, (2, 1)).transpose(1, 2)  # (N, L, C K)
+    cases = [
+        (product, lambda i, j: (a[i], c[:, j], 0.0)),
+        (added, lambda i, j: (a[i], c[:, j], float(b[j]))),
+        (total[:, None], lambda i, j: (a[i], torch.ones(7), 0.0)),
+        (image.flatten(2), lambda n, o, at: (windows[n, at], w[o].reshape(-1), float(b[o]))),
+    ]
+    for number, (made, terms) in enumerate(cases):
+        words = rounding_oracle.words(9, (2 << 32) + number, 0, 3 * made.numel())
+        got = bits(made)
+        for place, at in enumerate(np.ndindex(*made.shape)):
+            row, column, start = terms(*at)
+            want = run_of(row.tolist(), column.tolist(), start, made.numel(), place, words, mode)
+            assert got[place] == want, (number, at)
+
+
+def test_running_sums_change_nothing_else():
+    a, b = integers(4, 4), integers(4, 4, seed=5)
+
+    def run(**options):
+        with stochastic(seed=1, **options) as block:
+            return bits(a @ b / 3), bits(torch.exp(a / 2**14)), bits((a / 3).mean()), bits((a / 3).sum()), block.calls
+
+    exact = run()
+    assert run(sums=16) == exact
+    some = run(sums=2)
+    assert some[1:3] == exact[1:3] and some[4] == exact[4] and some[3] != exact[3]
+    other = run(sums=2, exclude="mm*")
+    assert other[1:] == some[1:]
+
+
 def test_operators_without_the_rule_are_named():
     x = torch.randn(3, 4)
     with stochastic(), pytest.raises(UncoveredOperatorError, match=r"aten\.logcumsumexp\.default.*stochastic rounding"):
@@ -239,6 +287,12 @@ def test_blocks_nest_and_end():
         ({"only": [1]}, TypeError, "only"),
         ({"exclude": [None]}, TypeError, "exclude"),
         ({"strict": 1}, TypeError, "strict"),
+        ({"phases": "sideways"}, ValueError, "phases"),
+        ({"where": 1}, TypeError, "where"),
+        ({"sums": 0}, ValueError, "sums"),
+        ({"sums": "exactly"}, ValueError, "sums"),
+        ({"sums": True}, ValueError, "sums"),
+        ({"sums": 8, "mode": "up_down"}, ValueError, "sums"),
     ],
 )
 def test_errors_name_the_argument(options, error, name):

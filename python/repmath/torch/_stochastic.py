@@ -1,6 +1,7 @@
 """stochastic(): a block of reproducible() whose operators round at random, each with words of its own (specification section 1a)."""
 
 import fnmatch
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -75,6 +76,12 @@ class _Place:
         return into
 
     def products(self, a: Any, b: Any, dtype: Any, bias: Any = None) -> Any:
+        if self.block.terms is not None and a.shape[-1] > self.block.terms:
+            return _random_modes.running(a, b, terms=self.block.terms, bias=bias, dtype=dtype, **self.words)
+        return self.product(a, b, dtype, bias)
+
+    def product(self, a: Any, b: Any, dtype: Any, bias: Any = None) -> Any:
+        """Of exact sums."""
         return rounding.matmul(
             a, b, self.words["mode"], bias=bias, dtype=dtype, seed=self.words["seed"], stream=self.words["stream"]
         )
@@ -107,8 +114,15 @@ class _Place:
                 first, found[i] = False, function()
         return tuple(found)
 
-    def total(self, array: Any, axis: int) -> Any:
-        return _random_modes.sum(array, self.words["mode"], axis, seed=self.words["seed"], stream=self.words["stream"])
+    def total(self, array: Any, axis: Any, keepdims: bool = False, dtype: Any = None) -> Any:
+        axes = _axes(array, axis)
+        n, terms = math.prod(array.shape[d] for d in axes), self.block.terms
+        if terms is None or n <= terms:
+            return _random_modes.sum(array, axis=axis, keepdims=keepdims, dtype=dtype, **self.words)
+        kept = [d for d in range(array.ndim) if d not in axes]
+        rows = array.transpose(*kept, *axes).reshape(-1, n)
+        shape = [1 if d in axes else m for d, m in enumerate(array.shape)] if keepdims else [array.shape[d] for d in kept]
+        return np.asarray(self.products(rows, np.ones(n, rows.dtype), dtype)).reshape(shape)
 
     def lacks(self, reason: str) -> Exception:
         return _Lacks(reason)
@@ -124,7 +138,14 @@ class _Place:
         columns = np.broadcast_arrays(*values)
         left = np.stack([c.reshape(-1) for c in columns[0::2]], 1)[:, None, :]
         right = np.stack([c.reshape(-1) for c in columns[1::2]], 1)[:, :, None]
-        return self.products(left, right, dtype).reshape(columns[0].shape)
+        return self.product(left, right, dtype).reshape(columns[0].shape)
+
+
+def _axes(array: Any, axis: Any) -> tuple[int, ...]:
+    """Of an array, all by default."""
+    if axis is None:
+        return tuple(range(array.ndim))
+    return tuple(d % max(array.ndim, 1) for d in ([axis] if isinstance(axis, int) else axis))
 
 
 def _format(*values: Any) -> Any:
@@ -294,20 +315,13 @@ def _silu_backward(at: _Place, g: torch.Tensor, x: torch.Tensor) -> Any:
 def _total(at: _Place, x: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     wanted = FORMATS[_format(x) if dtype is None else dtype]
     axes = None if dim is None or (isinstance(dim, (list, tuple)) and not dim) else dim
-    axes = tuple(axes) if isinstance(axes, list) else axes
-    return _random_modes.sum(
-        as_array(x), at.words["mode"], axes, keepdims=keepdim, dtype=wanted, seed=at.words["seed"], stream=at.words["stream"]
-    )
+    return at.total(as_array(x), tuple(axes) if isinstance(axes, list) else axes, keepdim, wanted)
 
 
 def _mean(at: _Place, x: torch.Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     wanted = FORMATS[_format(x) if dtype is None else dtype]
     array = as_array(x)
-    axes = (
-        tuple(range(array.ndim))
-        if dim is None or dim == []
-        else tuple(d % array.ndim for d in ([dim] if isinstance(dim, int) else dim))
-    )
+    axes = _axes(array, None if dim == [] else dim)
     n = int(np.prod([array.shape[d] for d in axes], dtype=np.int64))
     if n == 0 or n & (n - 1):
         if n == 0 or dtype is not None:
@@ -316,7 +330,7 @@ def _mean(at: _Place, x: torch.Tensor, dim: Any = None, keepdim: bool = False, *
         return _stochastic_rows.mean(at, nearest, x, axes)
     kept = [d for d in range(array.ndim) if d not in axes]
     rows = array.transpose(*kept, *axes).reshape(-1, n).astype(np.float64)
-    made = at.products(rows, np.full((n, 1), 1.0 / n), wanted)
+    made = at.product(rows, np.full((n, 1), 1.0 / n), wanted)
     shape = [1 if d in axes else s for d, s in enumerate(array.shape)] if keepdim else [array.shape[d] for d in kept]
     return made.reshape(shape)
 
@@ -417,7 +431,7 @@ def _convolution(
         shape = (x.shape[0], w.shape[1] * groups, *sizes)
     else:
         shape = (x.shape[0], w.shape[0], *((n + 2 * p - t - 1) // s + 1 for n, s, p, t in each))
-    if dtype is not torch.float64:
+    if dtype is not torch.float64 and at.block.terms is None:
         steps, kernel = (stride, padding, dilation), tuple(w.shape[2:])
         if transposed:
             return _convolved(at, "grad_input", a, b, add, shape, steps, groups, shape, a.shape, kernel)
@@ -436,7 +450,7 @@ def _convolution_backward(
     a, b, c = as_array(g), as_array(x), as_array(w)
     _plain(a, b, c)
     step = (stride, padding, dilation, groups)
-    narrow, kernel = dtype is not torch.float64, tuple(w.shape[2:])
+    narrow, kernel = dtype is not torch.float64 and at.block.terms is None, tuple(w.shape[2:])
 
     def of_x() -> Any:
         if narrow and transposed:
@@ -538,6 +552,12 @@ def _number(name: str, value: Any, bits: int) -> int:
     return number
 
 
+def _terms(value: Any) -> int:
+    if isinstance(value, (str, bool)) or not hasattr(value, "__index__") or operator.index(value) < 1:
+        raise ValueError(f'sums must be "exact" or an integer of at least 1, not {value!r}')
+    return operator.index(value)
+
+
 def _patterns(name: str, value: Any) -> tuple[str, ...]:
     patterns = (value,) if isinstance(value, str) else tuple(value)
     if not all(isinstance(p, str) for p in patterns):
@@ -577,6 +597,9 @@ class stochastic:
     where : callable, optional
         Of a `Rounding` (number, operator, phase, layer); one that it returns False for rounds to nearest and keeps its numbers. Operators that
         the filters above leave out are not asked about.
+    sums : "exact" or int
+        An integer of at least 1: sums over axes, matrix products and convolutions round their running sum after every so many terms, in its format, as
+        128 models the blocks of float32 kernels. Means, norms, softmax, losses and sums by index have one rounding always; so has up_down.
     strict : bool
         True: an operator that rounds and lacks the mode raises `UncoveredOperatorError`. False: it rounds to nearest and is counted in
         `uncovered`.
@@ -599,6 +622,7 @@ class stochastic:
         exclude: Any = (),
         phases: Any = PHASES,
         where: Callable[[Rounding], bool] | None = None,
+        sums: str | int = "exact",
         strict: bool = True,
     ) -> None:
         if mode not in _random_modes.RANDOM_MODES:
@@ -610,6 +634,9 @@ class stochastic:
             raise TypeError(f"where must be callable, not {type(where).__name__}")
         self.only, self.exclude, self.strict = _patterns("only", only), _patterns("exclude", exclude), strict
         self.phases, self.where = _phases(phases), where
+        self.terms = None if sums == "exact" else _terms(sums)
+        if self.terms is not None and mode == "up_down":
+            raise ValueError('sums must be "exact" where mode is "up_down"')
         self._all = self.only == ("*",) and not self.exclude and set(self.phases) == set(PHASES) and where is None
         self._places = Places()
         self._attention: Any = None
