@@ -26,7 +26,7 @@ import tile_data
 from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
-from exponential_data import exponentials_in_two_parts, tiny_exponentials  # noqa: F401
+from exponential_data import exponentials_in_two_parts, tiny_exponentials, weighted_classes_in_two_parts  # noqa: F401
 from fft_library import transform
 from linalg_data import midpoint_determinants, midpoint_solutions  # noqa: F401
 from normalization_library import results

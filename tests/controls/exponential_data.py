@@ -5,6 +5,7 @@ import math
 
 import mpmath
 import numpy as np
+from cross_entropy_library import NONE, backward, problem
 from softmax_library import result
 
 
@@ -44,3 +45,26 @@ def tiny_exponentials(lib, rng):
             c = float(mpmath.log(rest - mpmath.exp(mpmath.mpf(b))))
             soft += [[0.0, a, b, v] for v in beside(c)]
     return result(lib, "softmax", "f64", np.array(soft)).ravel().tolist()
+
+
+def weighted_classes_in_two_parts(lib, rng):
+    """The gradient of cross entropy at the second class, by the probability of the third one, with smoothing and without."""
+    found = []
+    with mpmath.workprec(300):
+        for k in range(240):
+            smoothing = 0.25 if k % 2 else 0.0
+            x = [0.0, *rng.uniform(-3, -0.1, 2).tolist()]
+            p, q = rng.uniform(0.2, 0.9, 2).tolist()
+            e = [mpmath.exp(mpmath.mpf(v)) for v in x]
+            share = e[1] / mpmath.fsum(e)
+            y = ((1 - smoothing) * q + mpmath.mpf(smoothing) / 3) - share * (
+                (1 - smoothing) * (mpmath.mpf(p) + q) + smoothing
+            )
+            near = float(y)
+            near = near if near < y else math.nextafter(near, -math.inf)
+            rest = (y - (mpmath.mpf(near) - mpmath.mpf(math.ulp(near)) / 2)) / share / (1 - smoothing)
+            rows = np.array([[p, q, r] for r in beside(rest)])
+            xs = np.tile(x, (len(rows), 1))
+            gradient = backward(lib, "f64", problem(xs, None, rows, None, smoothing, NONE), np.ones(len(rows)))
+            found += gradient[:, 1].tolist()
+    return found

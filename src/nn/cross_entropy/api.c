@@ -45,5 +45,5 @@ rm_status rm_cross_entropy_backward(int format, const rm_cross_entropy_problem *
   if (status || problem->rows == 0 || problem->n == 0) return status;
   special = rm_entropy_divide(&f, &divisor);
   f.losses = &divisor, f.specials = &special;
-  return rm_each_row(problem->rows, problem->n, 5, rm_entropy_gradient_row, &f);
+  return rm_each_row(problem->rows, problem->n, 7, rm_entropy_gradient_row, &f);
 }

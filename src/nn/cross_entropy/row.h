@@ -116,6 +116,10 @@ RM_STATIC int rm_entropy_is_tail(const rm_entropy_exact *r, int known) {
 static void rm_entropy_relate(rm_entropy_exact *r);
 #endif
 
+#if !RM_DEVICE
+#include "wide.h"
+#endif
+
 #define RM_NUM dd_ball
 #include "../rows/exp_row.inc"
 #include "../rows/tail.inc"
@@ -140,7 +144,7 @@ RM_STATIC void rm_begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_s
   state->loaded = 1;
   if (f->p.weight) RM_ROW(state, load)(f->p.n, (const char *)f->p.weight, f->p.stride_weight, f->format, 0.0, r->w);
   else
-    for (int64_t c = 0; c < f->p.n; c++) r->w[c] = 1.0;
+    for (int64_t c = 0; c < f->p.n || c % RM_ROW_PAD; c++) r->w[c] = c < f->p.n ? 1.0 : 0.0;
 }
 
 RM_FORMULA double rm_class_probability(const rm_entropy_row *r, int64_t c) {
@@ -401,31 +405,6 @@ RM_STATIC uint64_t rm_entropy_special_gradient(const rm_entropy_exact *e, int64_
   return rm_nan_bits(r->f->format);
 }
 
-#if !RM_DEVICE
-/* A row of binary64 of which one class counts, with a finite maximum m: e^(x_j - m) a, a = g w/(divisor S), and for the class
- * itself the sum of the others times -a (rows/wide_exp.h). Returns how many results are undecided; their indices are in
- * state->undecided. */
-static int64_t rm_entropy_wide_gradient(const rm_entropy_row *r, double m, const rm_dd_ball *divisor, char *out) {
-  rm_row_state *const state = r->state;
-  const int64_t n = r->f->p.n, t = r->target;
-  double *const e = rm_row_buffer(state, 3), *const low = rm_row_buffer(state, 4);
-  rm_dd_ball others, all, a, w;
-  rm_wide_sum(&others, n, r->x, m, t, e, low);
-  if (!rm_wide_term(&all, r->x[t], m)) rm_dd_ball_finish(&all, 0.0, 0.0, 1, 0x1p-952);
-  rm_dd_ball_add(&all, &all, &others);
-  rm_dd_ball_mul(&all, &all, divisor);
-  rm_dd_ball_set(&a, r->g, 0);
-  rm_dd_ball_set(&w, r->w[t], 0);
-  rm_dd_ball_mul(&a, &a, &w);
-  rm_dd_ball_div(&a, &a, &all);
-  int64_t count = rm_wide_scale(n, r->x, m, t, e, low, &a, out, state);
-  rm_dd_ball_mul(&others, &others, &a);
-  rm_dd_ball_neg(&others, &others);
-  if (!rm_wide_write(&others, t, out, &state->flags)) state->undecided[count++] = t;
-  return count;
-}
-#endif
-
 RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_row_state *state) {
   const rm_entropy *f = (const rm_entropy *)operation;
   const int64_t n = f->p.n;
@@ -514,8 +493,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   }
   int in_wide = 0;
 #if !RM_DEVICE
-  in_wide = f->format == RM_F64 && r.one_class && rm_is_finite(m);
-  if (in_wide) undecided = rm_entropy_wide_gradient(&r, m, &divisor, out);
+  in_wide = f->format == RM_F64 && rm_is_finite(m);
+  if (in_wide) undecided = (r.one_class ? rm_entropy_wide_one : rm_entropy_wide_all)(&r, m, &divisor, out);
 #endif
   if (!known && rm_is_nan(m)) { /* then all of the row is, and raises nothing */
     for (int64_t i = 0; i < n; i++) rm_write_bits(out + i * size, rm_nan_bits(f->format), f->format);

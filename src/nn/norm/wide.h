@@ -84,10 +84,7 @@ static double rm_norm_wide_underflow(const rm_norm_problem *f, int64_t n, const 
 
 void rm_norm_wide_second(const rm_norm_problem *f, int64_t n, const double *x, const rm_norm_wide *t,
                          const rm_wide_sums *sums, rm_dd_ball *second) {
-  const double h = sums->depth, u = 0x1p-53;
-  rm_dd_ball_finish(second, sums->second.hi, sums->second.lo, 1,
-                    2.3 * (h + 3.0) * (h + 3.0) * u * u * sums->size_hi + (2.1 * h + 11.0) * u * sums->size_lo +
-                        1.01 * t->c.err * sums->size + rm_norm_wide_underflow(f, n, x, t));
+  rm_wide_second(second, sums, 1.01 * t->c.err * sums->size + rm_norm_wide_underflow(f, n, x, t));
 }
 
 /* The gradient with respect to x: rows x, g and w, of which bounds are as rm_wide_centered takes them. Returns 0 where they
@@ -102,14 +99,12 @@ static int rm_norm_wide_backward(const rm_norm_problem *f, int64_t set0, int64_t
   if (!f->variance.base) {
     rm_wide_sums sums;
     state->k->wide->sums(n, s, &sums);
-    const double h = sums.depth;
     rm_dd_ball_set_i64(&count, n, 0);
     rm_norm_wide_second(f, n, s->x, t, &sums, &b0);
     rm_dd_ball_div(&b0, &b0, &count);
     rm_dd_ball_div(&b0, &b0, &t->v);
     if (f->centered) {
-      rm_dd_ball_finish(&c1, sums.first.hi, sums.first.lo, 1,
-                        2.3 * (h + 2.0) * (h + 2.0) * 0x1p-106 * sums.size + (double)n * 0x1p-1065);
+      rm_wide_first(&c1, &sums, n);
       rm_dd_ball_div(&c1, &c1, &count);
     }
   }

@@ -111,3 +111,42 @@ static int64_t rm_wide_less_exp(const rm_wide_row *s) {
   }
   return count;
 }
+
+/* (a g + b0) w, a known as it is; nothing cancels. With v = a g + b0, roundings are 3.1u^2 for a g in two parts, of which the
+ * low one is at most 2.1u of it, 3.1u^2 v for the sum, whose low part is at most 3.1u v, and 7.2u^2 for the product with w:
+ * below 13.5u^2 of it. The low part is at most 4.1u of the high one. Products that underflow lose 2^-1067 (1 + |w|). */
+static void rm_wide_weights(const rm_wide_row *s, double *hi, double *lo) {
+  const rm_wide_row r = *s;
+  const vf64 b = vf64_set1(r.b0.hi), zero = vf64_set1(0.0);
+  for (int64_t i = 0; i < r.n; i += RM_LANES) {
+    const vf64 w = vf64_load(r.w + i);
+    const rm_wide p = rm_wide_times((rm_wide){vf64_load(r.g + i), zero}, r.a);
+    vf64 e;
+    const vf64 v = vf64_two_sum(p.hi, b, &e), low = vf64_add(e, p.lo), q = vf64_mul(v, w);
+    vf64_store(hi + i, q);
+    vf64_store(lo + i, vf64_mad(low, w, vf64_mul_err(v, w, q)));
+  }
+}
+
+/* (x + w) a - (g + b) b0. The first product p is that of rm_wide_scaled, its low part at most 5.4u |p|; the second one q, of
+ * a low part of 4.1u, rounds by 20.5u^2 |q|, its own low part is at most 6.2u |q|, and its factor is off by 13.5u^2. p - q
+ * is exact in two parts, h and the rest. The sum of the low parts and the test round by 3u^2 |h| + 16.3u^2 |p| + 25.2u^2 |q|.
+ * All of this is below 64u^2 (|p| + |q|) + 4u^2 |h|, the first of which is in rel and rel_a. err: what is off by no factor of
+ * p or q. */
+static int64_t rm_wide_difference(const rm_wide_row *s) {
+  const rm_wide_row r = *s;
+  const vf64 ah = vf64_set1(r.a.hi), al = vf64_set1(r.a.lo), bh = vf64_set1(r.b0.hi), bl = vf64_set1(r.b0.lo);
+  const vm64 none = vf64_lt(vf64_set1(1.0), vf64_set1(0.0));
+  int64_t count = 0;
+  for (int64_t i = 0; i < r.n; i += RM_LANES) {
+    vf64 pl, ql, rest, y;
+    const vf64 p = rm_exp_wide_product(vf64_load(r.x + i), vf64_load(r.w + i), ah, al, &pl);
+    const vf64 q = rm_exp_wide_product(vf64_load(r.g + i), vf64_load(r.b + i), bh, bl, &ql);
+    const vf64 h = vf64_two_sum(p, vf64_neg(q), &rest);
+    vf64 err = vf64_mad(vf64_abs(p), vf64_set1(r.rel), vf64_mad(vf64_abs(q), vf64_set1(r.rel_a), vf64_set1(r.err)));
+    err = vf64_mad(vf64_abs(h), vf64_set1(0x1p-104), err);
+    const vm64 undecided = rm_wide_round(h, vf64_add(rest, vf64_sub(pl, ql)), err, none, &y);
+    count += rm_wide_put(y, undecided, i, r.n, r.out, r.undecided + count);
+  }
+  return count;
+}

@@ -56,4 +56,7 @@ struct rm_wide_kernels {
   int64_t (*scaled)(const rm_wide_row *row);
   int64_t (*shifted)(const rm_wide_row *row);
   int64_t (*less_exp)(const rm_wide_row *row);
+  /* (a g + b0) w, g and a and b0 not below 0, to hi + lo; (x + w) a - (g + b) b0 of a term and of such numbers: as affine. */
+  void (*weights)(const rm_wide_row *row, double *hi, double *lo);
+  int64_t (*difference)(const rm_wide_row *row);
 };

@@ -9,6 +9,18 @@ RM_FN rm_wide_pair rm_wide_pair_of(const rm_dd_ball *v) { return (rm_wide_pair){
 /* A bound of its relative error, which is small. */
 RM_FN double rm_wide_relative(const rm_dd_ball *v) { return 1.01 * v->err / __builtin_fabs(v->hi); }
 
+/* The two sums of a gradient, as rm_wide_kernels's sums has them, with their bounds (rows/wide.h); more: what else the second
+ * one is off by. */
+RM_FN void rm_wide_first(rm_dd_ball *v, const rm_wide_sums *s, int64_t n) {
+  const double h = s->depth + 2.0;
+  rm_dd_ball_finish(v, s->first.hi, s->first.lo, 1, 2.3 * h * h * 0x1p-106 * s->size + (double)n * 0x1p-1065);
+}
+RM_FN void rm_wide_second(rm_dd_ball *v, const rm_wide_sums *s, double more) {
+  const double h = s->depth + 3.0, u = 0x1p-53;
+  rm_dd_ball_finish(v, s->second.hi, s->second.lo, 1,
+                    2.3 * h * h * u * u * s->size_hi + (2.1 * s->depth + 11.0) * u * s->size_lo + more);
+}
+
 /* sum becomes that of e^(x - m) over a row padded by -infinity, without x[skip] where skip is not below 0; each term goes to
  * e + low where these are not NULL. */
 RM_HOST_EXTERN void rm_wide_sum(rm_dd_ball *sum, int64_t n, double *x, double m, int64_t skip, double *e, double *low);
