@@ -157,6 +157,16 @@ def test_gradients_that_cancel(isa_library, fmt, n):
     assert (plain.view(kind(fmt)) != got).any()
 
 
+def test_equal_gradients(isa_library):
+    """In float64 they are their weighted sum up to its last digits: beside it, equal to it, and with a difference below the normal range."""
+    rng = np.random.default_rng(12)
+    y = rng.dirichlet(np.ones(19), 40)
+    y[30:] = np.eye(19)[:10] + (rng.random((10, 19)) < 0.1) * 2.0**-1000
+    g = np.repeat(rng.choice([1.0, -3.0, 0.1, 2.0**-1074, -(2.0**-1022), 2.0**-950, 1e300, 0.0], (40, 1)), 19, axis=1)
+    got = result(isa_library, "softmax_backward", "f64", g, y)
+    assert [v.tolist() for v in got] == [expected("softmax_backward", "f64", a, b) for a, b in zip(g, y, strict=True)]
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_gradients_below_the_range(isa_library, fmt):
     """The gradient of log_softmax where e^y is taken for 2^-245, or is 0, beside gradients of which some are 0 and sums of any sign and size."""

@@ -118,6 +118,22 @@ def test_products(isa_library, fmt):
                 assert lib.stats()[2] == 0, (kind, m, beta)
 
 
+def test_infinities_beside_wide_exponents(isa_library):
+    """Products of finite elements that overflow, and elements that scaling would make 0 beside an infinity, change no result."""
+    rng, k = np.random.default_rng(32), 40
+    for low, high in ((-40, 40), (-600, 600), (-1074, 0), (0, 1021), (470, 490)):
+        a, b = data(rng, (4, 0, 0), (9, k), "f64"), data(rng, (1, 0, 0), (k, 17), "f64")
+        with np.errstate(all="ignore"):
+            for x in (a, b):
+                x *= np.exp2(rng.choice([low, low, high], x.shape).astype(float))
+        out = np.zeros((9, 17))
+        flag = raised(lambda: Reductions(isa_library).strided("f64", a, b, out))  # noqa: B023
+        terms = {(i, j): [*zip(a[i], b[:, j], strict=True)] for i in range(9) for j in range(17)}
+        special = {at: pairs for at, pairs in terms.items() if of_terms(pairs, "f64")}
+        assert len(special) > 20
+        check(out, flag, special, "f64", (low, high))
+
+
 def test_few_elements_take_the_accumulator(isa_library):
     """Where a network diverges all elements are NaN; where padding met all that is not finite, and there alone, sums are made exactly."""
     lib, rng, conv = Reductions(isa_library), np.random.default_rng(5), Convolution(isa_library)

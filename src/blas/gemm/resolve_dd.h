@@ -118,13 +118,32 @@ RM_FN int rm_granule_of_products_dd(rm_resolver_dd *r, int64_t i, int64_t j) {
          rm_vector_granule(r->cols + j, &r->p->b, r->block->col + j, r->p->k, r->fmt);
 }
 
-/* The bits of element (i, j), whose row, column or bias is not finite. */
-RM_STATIC uint64_t rm_resolve_special_dd(rm_resolver_dd *r, int64_t i, int64_t j, double bias) {
+/* Whether a row with these facts, or a column, is such that sums with it are infinite or NaN in the engine only where they
+ * are: elements of one that is not finite are as they are, and finite products of them are at most 2^960, so that their sums
+ * do not overflow; scaled ones that are not 0 do not become 0, beside which an infinity would be NaN. */
+RM_STATIC int rm_keeps_special_dd(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt,
+                                  uint8_t kind, double shift) {
+  if (kind == RM_VECTOR_NONFINITE) return facts->modest;
+  return kind == RM_VECTOR_ZERO || rm_vector_granule(facts, o, index, k, fmt) + (int)(int64_t)rm_bits64(shift) >= -1074;
+}
+
+/* The bits of element (i, j), whose row, column or bias is not finite; sum: the engine's high part. */
+RM_STATIC uint64_t rm_resolve_special_dd(rm_resolver_dd *r, int64_t i, int64_t j, double bias, double sum) {
+  const rm_matmul_problem *p = r->p;
   const rm_vector_facts *a = rm_row_classes_dd(r, i), *b = rm_column_classes_dd(r, j);
   const uint32_t nan = (a->classes | b->classes) & (RM_ACC_QNAN | RM_ACC_SNAN);
   uint64_t bits = rm_nan_bits(r->fmt);
   r->tiers->fast++;
-  if (nan == RM_ACC_QNAN && !rm_is_nan(bias) && !rm_may_meet_padding(a, b)) return bits; /* every NaN is a term */
+  if (!rm_may_meet_padding(a, b)) { /* every element is a factor of a term */
+    if (nan == RM_ACC_QNAN && !rm_is_nan(bias)) return bits;
+    if (!nan && rm_is_finite(bias) && r->fmt == RM_F64 &&
+        rm_keeps_special_dd(r->rows + i, &p->a, r->block->row + i, p->k, RM_F64, r->row_kind[i], r->row_shift[i]) &&
+        rm_keeps_special_dd(r->cols + j, &p->b, r->block->col + j, p->k, RM_F64, r->col_kind[j], r->col_shift[j])) {
+      if (!rm_is_nan(sum)) return rm_infinity_bits(RM_F64) | (sum < 0.0 ? rm_sign_bit(RM_F64) : 0);
+      r->flags |= RM_FLAG_INVALID;
+      return bits;
+    }
+  }
   if (rm_special_element(r->p, r->block->row + i, r->block->col + j, a->classes, b->classes, &bits, &r->flags)) return bits;
   r->tiers->fast--;
   return rm_exact_bits(r, i, j);
@@ -137,7 +156,7 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
   double bias = p->bias.base ? rm_read_element(rm_bias_at(p, row, col), r->fmt) : 0.0;
   uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
   if (ka == RM_VECTOR_NONFINITE || kb == RM_VECTOR_NONFINITE || !rm_is_finite(bias))
-    return rm_resolve_special_dd(r, i, j, bias);
+    return rm_resolve_special_dd(r, i, j, bias, s.hi);
   if (ka == RM_VECTOR_ZERO || kb == RM_VECTOR_ZERO || p->k == 0) { /* every product is zero; 0 + -0 is +0 */
     r->tiers->fast++;
     return r->fmt == RM_F32 ? rm_bits32((float)(bias + 0.0)) : rm_bits64(bias + 0.0);

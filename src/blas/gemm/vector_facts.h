@@ -1,5 +1,5 @@
 /* Facts about one row of A or one column of B, which are gathered only when an element needs them: the weight of the lowest
- * set bit, and which elements are not finite or are padding. */
+ * set bit, which elements are not finite or are padding, and whether the others are small. */
 #pragma once
 
 #include <stddef.h>
@@ -13,9 +13,10 @@ typedef struct {
   uint8_t known; /* RM_KNOWN_ bits */
   uint8_t classes; /* RM_ACC_QNAN, RM_ACC_SNAN, RM_ACC_PINF, RM_ACC_NINF */
   uint8_t padded; /* elements of an im2col view may be padding */
+  uint8_t modest; /* of a row that has such classes: its finite elements are at most 2^RM_MODEST in magnitude */
 } rm_vector_facts;
 
-enum { RM_NO_GRANULE = 4000, RM_KNOWN_GRANULE = 1, RM_KNOWN_CLASSES = 2 };
+enum { RM_NO_GRANULE = 4000, RM_KNOWN_GRANULE = 1, RM_KNOWN_CLASSES = 2, RM_MODEST = 480 };
 
 /* Exponent of the lowest set bit of a finite number; RM_NO_GRANULE for zero. */
 RM_FN int rm_granule64(uint64_t b) {

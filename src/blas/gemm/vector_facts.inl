@@ -36,8 +36,20 @@ RM_HOST_EXTERN void rm_vector_granule_scan(rm_vector_facts *facts, const rm_oper
   })
 }
 
+/* Whether the finite ones of n elements are that small. */
+RM_STATIC int rm_vector_is_modest(rm_run r, int64_t n, int fmt) {
+  int modest = 1;
+  for (int64_t i = 0; i < n && modest; i++) {
+    const double x = __builtin_fabs(rm_read_element(r.p + i * r.step, fmt));
+    modest = x <= rm_pow2(RM_MODEST) || !rm_is_finite(x);
+  }
+  return modest;
+}
+
 RM_HOST_EXTERN void rm_vector_classes_scan(rm_vector_facts *facts, const rm_operand *o, int64_t index, int64_t k, int fmt) {
   facts->classes = 0, facts->known |= RM_KNOWN_CLASSES;
   facts->padded = o->im2col && rm_im2col_is_padded(o->im2col, index);
-  RM_EACH_RUN(facts->classes |= (uint8_t)rm_superacc_classes(fmt, n, r.p, r.step);)
+  facts->modest = 1;
+  RM_EACH_RUN(facts->classes |= (uint8_t)rm_superacc_classes(fmt, n, r.p, r.step);
+              if (fmt == RM_F64) facts->modest &= (uint8_t)rm_vector_is_modest(r, n, fmt);)
 }

@@ -283,7 +283,7 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     rm_problem_total_dd_ball(&r.sum_dd_ball, &total, 0);
     r.limbs_dd_ball = 0;
     is_finite = rm_is_finite(r.sum_dd_ball.err); /* then all operands are */
-    if (is_finite) undecided = rm_softmax_wide_gradient(f->of_log, n, g, y, &r.sum_dd_ball, out, state);
+    if (is_finite) undecided = rm_softmax_wide_gradient(f->of_log, &total, g, y, &r.sum_dd_ball, out, state);
   }
 #endif
   state->tiers.fast += n - undecided;

@@ -35,9 +35,30 @@ static int64_t rm_softmax_wide(const rm_softmax_problem *f, double *x, double m,
   return state->k->wide->shifted(&s);
 }
 
+/* Where all g are equal, as those of a sum are, the difference of g and the sum of g y is a number of which a sum in two
+ * parts has few digits: *rest becomes the sum less g, within 2^-104 of it, by the superaccumulator, and 1 is returned. */
+static int rm_softmax_wide_equal(const rm_sum_problem *total, int64_t n, const double *g, rm_dd_ball *rest) {
+  rm_superaccumulator acc;
+  double part[2];
+  uint32_t flags = 0;
+  for (int64_t i = 1; i < n; i++)
+    if (g[i] != g[0]) return 0;
+  rm_sum_exactly(total, &acc);
+  rm_superacc_add(&acc, -g[0]);
+  const int none = !rm_superacc_get_top(&acc).m;
+  for (int k = 0; k < 2; k++) {
+    part[k] = rm_to_double(rm_superacc_round(&acc, RM_F64, RM_NEAREST, &flags), RM_F64);
+    rm_superacc_add(&acc, -part[k]);
+  }
+  const double size = __builtin_fabs(part[0]);
+  rm_dd_ball_finish(rest, part[0], part[1], !none, size * 0x1p-104);
+  return none || (size >= 0x1p-900 && size <= 0x1p900);
+}
+
 /* The same of a gradient's rows g and y, sum that of g y, or of g, within a finite bound; y (g - sum) or g - e^y sum. */
-static int64_t rm_softmax_wide_gradient(int of_log, int64_t n, const double *g, const double *y, const rm_dd_ball *sum,
-                                        char *out, rm_row_state *state) {
+static int64_t rm_softmax_wide_gradient(int of_log, const rm_sum_problem *total, const double *g, const double *y,
+                                        const rm_dd_ball *sum, char *out, rm_row_state *state) {
+  const int64_t n = total->n;
   const double size = __builtin_fabs(sum->hi);
   rm_wide_row s = {.n = n, .x = g, .g = g, .w = y, .out = out, .undecided = state->undecided};
   if (of_log) {
@@ -51,6 +72,8 @@ static int64_t rm_softmax_wide_gradient(int of_log, int64_t n, const double *g, 
   double *const zeros = rm_row_buffer(state, 3);
   if (!state->loaded) __builtin_memset(zeros, 0, state->pitch * sizeof *zeros);
   state->loaded = 1;
+  rm_dd_ball rest;
+  if (rm_softmax_wide_equal(total, n, g, &rest)) s.x = zeros, sum = &rest; /* (0 - rest) y */
   s.b = zeros, s.c = rm_wide_pair_of(sum), s.a = (rm_wide_pair){1.0, 0.0};
   s.rel = 0x1.1p-102, s.slope = 0x1.4p-50, s.err = 1.01 * sum->err; /* as rm_norm_wide_forward has them */
   return state->k->wide->affine(&s);
