@@ -1,7 +1,9 @@
 """rm_softmax, rm_log_softmax, rm_logsumexp and gradients against mpmath, on every instruction set, in every format."""
 
+import ctypes
 from fractions import Fraction
 
+import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
@@ -256,6 +258,19 @@ def test_special_rows(isa_library, fmt):
         int(np.array(1.0, dtype).view(kind(fmt))),
     ]
     assert got[1, 1:].tolist() == [infinity(fmt, -1), three] and got[2].tolist() == [nan] * 3
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+def test_overflow(isa_library, fmt):
+    """A logarithm beyond the largest number is an overflow; that of an element that is -infinity is exact."""
+    dtype, libm = dtype_of(fmt), ctypes.CDLL(None)
+    most, below = ml_dtypes.finfo(dtype).max, infinity(fmt, -1)
+    hair = int(np.array(-0.0, dtype).view(kind(fmt)))  # the other logarithm is negative, but for exp(-inf)
+    for low, flags, zero in ((-most, 8, hair), (-np.inf, 0, 0)):
+        libm.feclearexcept(61)
+        got = result(isa_library, "log_softmax", fmt, np.array([[low, most], [most, low]], dtype))
+        assert libm.fetestexcept(13) == flags
+        assert got.tolist() == [[below, zero], [zero, below]]
 
 
 def test_views_and_places(isa_library):

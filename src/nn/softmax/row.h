@@ -50,7 +50,10 @@ RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_ex
   if (f->kind == RM_LOGSUMEXP) return rm_decide(rm_logsumexp_dd_ball, rm_logsumexp_ball, r, 0, f->format, state);
   const double d = r->x[i] - r->m;
   if (f->kind == RM_LOG_SOFTMAX) {
-    if (!rm_is_finite(d)) return rm_signed_infinity(1, f->format); /* log 0, as the element says */
+    if (!rm_is_finite(d)) { /* log 0, as the element says; or a difference beyond all numbers, which the logarithm enlarges */
+      if (rm_is_finite(r->x[i])) state->flags |= RM_FLAG_OVERFLOW;
+      return rm_signed_infinity(1, f->format);
+    }
     double rest;
     int k; /* the logarithm is positive; where the others are a tail it is below 2^-11000, which is less than the distance
               between two boundaries of rounding */
