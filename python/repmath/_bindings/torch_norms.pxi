@@ -87,6 +87,9 @@ cdef object _norm_gradients(const Normed *s, object x_of, object w_of, const Ope
     return of_x, of_w, of_b
 
 
+norm_eps = set()  # that norms have been given; no more are kept than few
+
+
 cdef object _deviations(object x, list sizes, int64_t n, int format, int64_t mark, double eps, char **data):
     """A tensor for the deviations of n sets. In its storage a mark and eps precede them, for the gradient."""
     cdef Operand root
@@ -97,6 +100,8 @@ cdef object _deviations(object x, list sizes, int64_t n, int format, int64_t mar
         return None
     (<int64_t *>root.data)[0] = mark
     (<double *>root.data)[1] = eps
+    if len(norm_eps) < 64:
+        norm_eps.add(eps)
     data[0] = root.data + 16
     steps = []
     for k in reversed(sizes):

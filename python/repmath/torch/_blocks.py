@@ -114,6 +114,13 @@ def inside() -> bool:
     return home is not None and current(home) is not None
 
 
+def innermost() -> Any:
+    """The innermost block of the code that runs now, or None."""
+    home = own()
+    entry = None if home is None else current(home)
+    return None if entry is None else entry.block
+
+
 def enter(block: Any, dispatch_mode: Any) -> None:
     """Enter a block; the mode is made when a thread enters its first."""
     home: Home | None = getattr(_local, "home", None)

@@ -32,7 +32,8 @@ def enable(strict: bool = True) -> reproducible:
     Notes
     -----
     It counts for the thread that calls, and for the threads that are started by `threading`
-    afterwards. Processes that are forked later are inside, those that are spawned are not.
+    afterwards. Processes that are forked later are inside; of those that are spawned, the
+    workers of `torch.utils.data.DataLoader`.
     `repmath run SCRIPT` calls it before the script begins. `disable` ends it.
     """
     global _block

@@ -19,6 +19,7 @@ from . import (
     _dispatch_key,
     _functions,  # noqa: F401
     _parameters,
+    _workers,  # noqa: F401
 )
 from ._aten import devices, prepared, vision  # noqa: F401
 from ._aten.collectives import functions as collectives
