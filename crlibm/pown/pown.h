@@ -28,7 +28,11 @@
 
 #include "../pow/pow.h"
 
-enum { RM_POWN, RM_ROOTN, RM_COMPOUND };
+enum {
+#define RM_POWER(name, NAME, definition, special) RM_##NAME,
+#include "../powers.def"
+#undef RM_POWER
+};
 
 #define RM_POWN_B64_ERR RM_BOUND(0x1.cp-40)
 

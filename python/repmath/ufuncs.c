@@ -386,11 +386,7 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
 
 /* ---- powers with an integer ---------------------------------------------------------------------------------------- */
 
-/* Their second argument is an int64, in loops of mixed types: NumPy casts other integers. X(name, definition). */
-#define POWERS(X)                            \
-  X(pown, "x**n for an integer n")           \
-  X(rootn, "x**(1/n) for an integer n != 0") \
-  X(compound, "(1 + x)**n for an integer n")
+/* Their second argument is an int64, in loops of mixed types: NumPy casts other integers. */
 #define POWER_ARRAYS(ctype) \
   n[0], (const ctype *)args[0], stride[0], (const int64_t *)(const void *)args[1], stride[1], (ctype *)args[2], stride[2]
 #define POWER_LOOP(name, fmt, ctype)                                                             \
@@ -405,7 +401,7 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
     const rm_status status = rm_v##name##_rounded_##fmt(POWER_ARRAYS(ctype), (int)(npy_intp)data);       \
     if (status != RM_OK) fail(status);                                                                   \
   }
-#define POWER_LOOPS(name, text)                                                                                        \
+#define RM_POWER(name, NAME, definition, special)                                                                      \
   POWER_LOOP(name, f16, rm_f16)                                                                                        \
   POWER_LOOP(name, f32, float)                                                                                         \
   POWER_LOOP(name, f64, double)                                                                                        \
@@ -422,7 +418,8 @@ int rm_py_add_float8(PyObject *ufuncs, PyObject *dtype_class, int format) {
   }                                                                                                                    \
   static PyUFuncGenericFunction loops_##name[] = {name##_f16, name##_f32, name##_f64};                                 \
   static PyUFuncGenericFunction loops_rounded_##name[] = {name##_rounded_f32, name##_rounded_f64};
-POWERS(POWER_LOOPS)
+#include "../../crlibm/powers.def"
+#undef RM_POWER
 
 static const char types_powers[] = {NPY_HALF,  NPY_INT64,  NPY_HALF,  NPY_FLOAT, NPY_INT64,
                                     NPY_FLOAT, NPY_DOUBLE, NPY_INT64, NPY_DOUBLE};
@@ -439,8 +436,11 @@ static const struct {
   "Returns\n-------\ny : ndarray or scalar\n    Of the broadcast shape and the type of `x`. A NaN is the canonical "      \
   "quiet NaN.\n\nRaises\n------\nTypeError\n    `x` is longdouble, complex or not a number, or `n` is of floats or "      \
   "uint64.\nValueError\n    `out` is read-only or not of the broadcast shape.\n"
-#define POWER(name, text) {#name, text POWER_DOC, loops_##name, loops_rounded_##name, name##_bf16},
-    POWERS(POWER)};
+#define RM_POWER(name, NAME, definition, special) \
+  {#name, definition " for an integer n" POWER_DOC, loops_##name, loops_rounded_##name, name##_bf16},
+#include "../../crlibm/powers.def"
+#undef RM_POWER
+};
 enum { POWER_FUNCTIONS = sizeof powers / sizeof *powers };
 
 PyObject *rm_py_power_ufuncs(int mode) {

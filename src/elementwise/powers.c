@@ -67,7 +67,7 @@ static void one(int kind, int format, const void *x, int64_t n, void *y) {
   rm_env_leave(env, rm_power_table__base.map(&p, 0, 1));
 }
 
-#define RM_POWER(name, NAME, fmt, FMT, type)                                                                           \
+#define RM_POWER_OF(name, NAME, fmt, FMT, type)                                                                        \
   type rm_##name##_##fmt(type x, int64_t n) {                                                                          \
     type y;                                                                                                            \
     one(NAME, FMT, &x, n, &y);                                                                                         \
@@ -83,11 +83,9 @@ static void one(int kind, int format, const void *x, int64_t n, void *y) {
                                type *out, ptrdiff_t stride_out) {                                                      \
     return rm_v##name##_rounded_##fmt(count, x, stride_x, n, stride_n, out, stride_out, RM_NEAREST);                   \
   }
-#define RM_POWERS(name, NAME)                  \
-  RM_POWER(name, NAME, f16, RM_F16, rm_f16)    \
-  RM_POWER(name, NAME, bf16, RM_BF16, rm_bf16) \
-  RM_POWER(name, NAME, f32, RM_F32, float)     \
-  RM_POWER(name, NAME, f64, RM_F64, double)
-RM_POWERS(pown, RM_POWN)
-RM_POWERS(rootn, RM_ROOTN)
-RM_POWERS(compound, RM_COMPOUND)
+#define RM_POWER(name, NAME, definition, special)      \
+  RM_POWER_OF(name, RM_##NAME, f16, RM_F16, rm_f16)    \
+  RM_POWER_OF(name, RM_##NAME, bf16, RM_BF16, rm_bf16) \
+  RM_POWER_OF(name, RM_##NAME, f32, RM_F32, float)     \
+  RM_POWER_OF(name, RM_##NAME, f64, RM_F64, double)
+#include "../../crlibm/powers.def"

@@ -8,11 +8,17 @@
 #include "../../crlibm/fp/bits.h"
 #include "../runtime/isa.h"
 
-enum { RM_POWER_KINDS = 3 }; /* RM_POWN, RM_ROOTN, RM_COMPOUND of crlibm/pown/pown.h */
+/* The lines of the manifest, whose numbers are the kinds of crlibm/pown/pown.h. */
+enum {
+  RM_POWERS_COUNT = 0
+#define RM_POWER(name, NAME, definition, special) +1
+#include "../../crlibm/powers.def"
+#undef RM_POWER
+};
 
 /* A function of a number, the exact value of one of the format, and an integer: as rm_accurate_fn (accurate.h). */
 typedef uint64_t rm_accurate_power_fn(double x, int64_t n, int format, rm_mode mode, uint32_t *flags);
-extern rm_accurate_power_fn *const rm_accurate_powers[RM_POWER_KINDS];
+extern rm_accurate_power_fn *const rm_accurate_powers[RM_POWERS_COUNT];
 
 /* The arguments of a call; strides in bytes. */
 typedef struct {

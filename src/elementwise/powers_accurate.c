@@ -2,4 +2,8 @@
 #include "../../crlibm/pown/pown_accurate.h"
 #include "powers.h"
 
-rm_accurate_power_fn *const rm_accurate_powers[RM_POWER_KINDS] = {rm_pown_accurate, rm_rootn_accurate, rm_compound_accurate};
+rm_accurate_power_fn *const rm_accurate_powers[RM_POWERS_COUNT] = {
+#define RM_POWER(name, NAME, definition, special) rm_##name##_accurate,
+#include "../../crlibm/powers.def"
+#undef RM_POWER
+};

@@ -27,7 +27,11 @@ static const entry functions[RM_FN_COUNT] = {
 };
 
 /* The powers with an integer come after them, in the order of powers.h: their second argument is an int64. */
-static const char *const powers[RM_POWER_KINDS] = {"pown", "rootn", "compound"};
+static const char *const powers[RM_POWERS_COUNT] = {
+#define RM_POWER(name, NAME, definition, special) #name,
+#include "../../crlibm/powers.def"
+#undef RM_POWER
+};
 
 typedef struct {
   int function, arity, format;
@@ -107,7 +111,7 @@ rm_status rm_random_elementwise(const char *function, int format, int64_t n, con
   if (!function) return RM_STATUS(RM_ERR_NULL, 1);
   while (p.function < RM_FN_COUNT && strcmp(function, functions[p.function].name) != 0) p.function++;
   while (p.function >= RM_FN_COUNT && strcmp(function, powers[p.function - RM_FN_COUNT]) != 0)
-    if (++p.function == RM_FN_COUNT + RM_POWER_KINDS) return RM_STATUS(RM_ERR_ENUM, 1);
+    if (++p.function == RM_FN_COUNT + RM_POWERS_COUNT) return RM_STATUS(RM_ERR_ENUM, 1);
   const int power = p.function >= RM_FN_COUNT;
   p.arity = power ? 2 : functions[p.function].arity;
   if (format < RM_FORMAT_F16 || format > RM_FORMAT_F64) return RM_STATUS(RM_ERR_ENUM, 2);

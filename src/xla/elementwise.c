@@ -50,9 +50,9 @@ static rm_status compute(rm_call *call) {
 static const char *const names[] = {NULL};
 RM_XLA_HANDLER(rm_xla_elementwise, compute, names)
 
-/* Powers with an integer: the attribute `kind` is a place in this list. The integers are of 32 or 64 bits. */
+/* Powers with an integer: the attribute `kind` is the number of the line of powers.def. The integers are of 32 or 64 bits. */
 #define RM_XLA_POWER(name, fmt, type) rm_v##name##_##fmt(n, (const type *)x, sizeof(type), k, 8, (type *)out, sizeof(type))
-#define RM_XLA_POWERS(name)                                                                          \
+#define RM_POWER(name, NAME, definition, special)                                                    \
   static rm_status power_##name(int format, int64_t n, const void *x, const int64_t *k, void *out) { \
     switch (format) {                                                                                \
       case RM_FORMAT_F16: return RM_XLA_POWER(name, f16, rm_f16);                                    \
@@ -61,15 +61,19 @@ RM_XLA_HANDLER(rm_xla_elementwise, compute, names)
       default: return RM_XLA_POWER(name, f32, float);                                                \
     }                                                                                                \
   }
-RM_XLA_POWERS(pown)
-RM_XLA_POWERS(rootn)
-RM_XLA_POWERS(compound)
+#include "../../crlibm/powers.def"
+#undef RM_POWER
+
+static rm_status (*const powers[])(int format, int64_t n, const void *x, const int64_t *k, void *out) = {
+#define RM_POWER(name, NAME, definition, special) power_##name,
+#include "../../crlibm/powers.def"
+#undef RM_POWER
+};
+enum { POWERS = sizeof powers / sizeof *powers };
 
 static rm_status compute_power(rm_call *call) {
-  static rm_status (*const powers[])(int format, int64_t n, const void *x, const int64_t *k,
-                                     void *out) = {power_pown, power_rootn, power_compound};
   const int64_t kind = rm_xla_integer(call, "kind");
-  if (call->missing || kind < 0 || kind > 2 || rm_xla_arguments(call) != 2) {
+  if (call->missing || kind < 0 || kind >= POWERS || rm_xla_arguments(call) != 2) {
     call->missing = "kind";
     return RM_ERR_ENUM;
   }

@@ -8,7 +8,7 @@ import pytest
 import repmath
 from repmath import jax as rj
 
-KINDS = ("pown", "rootn", "compound")
+KINDS = tuple(repmath._core.powers)
 
 
 @pytest.mark.parametrize("kind", KINDS)

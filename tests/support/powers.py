@@ -12,8 +12,9 @@ import math
 import gmpy2
 import numpy as np
 import oracle
+import tools_path
 
-KINDS = ("pown", "rootn", "compound")
+KINDS = tools_path.powers()
 _CUT = gmpy2.context(precision=80, round=gmpy2.RoundToZero, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min())
 _WIDE = gmpy2.context(precision=2300, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min())
 _FINE = {

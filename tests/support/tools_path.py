@@ -12,6 +12,11 @@ def manifest():
     return re.findall(r"^RM_FUNCTION\((\w+),", (ROOT / "crlibm/functions.def").read_text(), re.M)
 
 
+def powers():
+    """The names of the powers with an integer of crlibm/powers.def, in order."""
+    return tuple(re.findall(r"^RM_POWER\((\w+),", (ROOT / "crlibm/powers.def").read_text(), re.M))
+
+
 def load(name):
     """The module tools/<name>.py."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")

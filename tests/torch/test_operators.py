@@ -9,6 +9,8 @@ from torch.autograd import forward_ad, gradcheck, gradgradcheck  # noqa: E402
 from torch.autograd.gradcheck import GradcheckError  # noqa: E402
 from torch_cases import CASES, OPERATORS, same_bits  # noqa: E402
 
+import repmath  # noqa: E402
+
 FULL = ("exp", "pow")  # of the elementwise functions, whose code is one: second derivatives in both orders
 WITH_TANGENT = [n for n, (_, _, has) in CASES.items() if "tangent" in has]
 WITH_SECOND = [n for n, (_, _, has) in CASES.items() if "second" in has]
@@ -63,7 +65,7 @@ def test_opcheck_of_gradients(name):
     torch.library.opcheck(op, OF_GRADIENTS[name], test_utils=ALL_CHECKS)
 
 
-ELSEWHERE = ("pown", "rootn", "compound")  # of a number and an integer: test_powers.py
+ELSEWHERE = tuple(repmath._core.powers)  # of a number and an integer: test_powers.py
 
 
 def test_every_operator_is_checked():

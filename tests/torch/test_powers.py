@@ -8,7 +8,7 @@ from torch.autograd import forward_ad
 import repmath
 from repmath.torch import functional as rt
 
-KINDS = ("pown", "rootn", "compound")
+KINDS = tuple(repmath._core.powers)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,6 +17,8 @@ rounded_powers = {
     "down": rm_py_power_ufuncs(RM_ROUND_DOWN),
     "up": rm_py_power_ufuncs(RM_ROUND_UP),
 }
+# Their definitions, which their texts begin with after the signature.
+power_definitions = {name: f.__doc__.split(" for an integer n", 1)[0].rsplit("\n", 1)[-1] for name, f in powers.items()}
 for _ufuncs in (powers, *rounded_powers.values()):
     rm_py_promote_powers_to_double(_ufuncs)
 for _ufuncs in (ufuncs, *rounded.values()):

@@ -1,16 +1,16 @@
-"""Powers with an integer: pown, rootn and compound of an array and an array of integers; their derivatives are those by the first."""
+"""Powers with an integer, those of crlibm/powers.def: of an array and an array of integers; their derivatives are those by the first."""
 
 from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 
+from .. import _core
 from ._elementwise import apply
 from ._primitive import bind, by_handler, define, expand, is_zero, zero_of
 from ._types import integers, together
 
-NAMES = ("pown", "rootn", "compound")
-_MEANINGS = ("x**n", "x**(1/n)", "(1 + x)**n")
+NAMES = tuple(_core.powers)  # in the order of the handler's kinds
 
 
 def _power(name: str, x: Any, n: Any) -> Any:
@@ -63,5 +63,5 @@ def _function(name: str, meaning: str) -> Callable[..., Any]:
     return function
 
 
-globals().update({name: _function(name, meaning) for name, meaning in zip(NAMES, _MEANINGS, strict=True)})
+globals().update({name: _function(name, meaning) for name, meaning in _core.power_definitions.items()})
 __all__ = [*NAMES]

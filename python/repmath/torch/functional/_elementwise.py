@@ -196,9 +196,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
-    "pown": _with_integer("pown", "input**n"),
-    "rootn": _with_integer("rootn", "input**(1/n)"),
-    "compound": _with_integer("compound", "(1 + input)**n"),
+    **{name: _with_integer(name, text.replace("x", "input")) for name, text in _core.power_definitions.items()},
     "pow": pow,
     "fma": fma,
     "gelu": gelu,
