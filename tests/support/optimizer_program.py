@@ -13,12 +13,9 @@ import repmath.torch as rt
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from bench.coverage import optimizers  # noqa: E402
 
-UNCOVERED = ("SparseAdam",)
-
-
 def digests():
     for title, name, options in optimizers.variants():
-        if name in UNCOVERED or options.get("capturable") or optimizers.taken(name, options) is not None:
+        if options.get("capturable") or optimizers.taken(name, options) is not None:
             continue
         with rt.reproducible():
             model, optimizer, _ = optimizers.train(name, options)

@@ -35,7 +35,7 @@ def digests(isa, threads):
 def test_every_optimizer_has_one_result():
     found = [digests(isa, threads) for threads, isa in enumerate(elementwise_library.libraries(), 1)]
     names = {title.split()[0] for title in found[0]}
-    wanted = "ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam RAdam RMSprop Rprop SGD".split()
+    wanted = "ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam RAdam RMSprop Rprop SGD SparseAdam".split()
     assert names == set(wanted) and len(found[0]) > 100
     for other in found[1:]:
         assert other == found[0]

@@ -21,7 +21,7 @@ from . import (
     _parameters,
     _workers,  # noqa: F401
 )
-from ._aten import devices, prepared, vision  # noqa: F401
+from ._aten import devices, prepared, sparse, vision  # noqa: F401
 from ._aten.collectives import functions as collectives
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
@@ -268,11 +268,22 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
             raise error
         layout = _layout(args, kwargs)
         if layout is not None:
-            return self._own(func, args, kwargs, f"{layout} tensors are not")
+            return self._sparse(func, args, kwargs, f"{layout} tensors are not; x.to_dense() and x.to_padded_tensor() are")
         if isinstance(error, RuntimeError):
             raise error
         own_error(func, args, kwargs)
         return self._own(func, args, kwargs, str(error))
+
+    def _sparse(self, func: Any, args: Any, kwargs: Any, reason: str) -> Any:
+        """What an operator of the table, or of sparse tensors alone, returns for those."""
+        function = sparse.FUNCTIONS.get(func)
+        if function is None:
+            return self._own(func, args, kwargs, reason)
+        try:
+            with _core.Environment(), np.errstate(all="ignore"):
+                return function(*args, **kwargs)
+        except Uncovered as error:
+            return self._own(func, args, kwargs, str(error))
 
     def _unknown(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func.namespace in ("profiler", "prim", "repmath") or func is _CHOICE:
@@ -282,6 +293,8 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         function = vision.FUNCTIONS.get(func._schema.name)
         if function is not None:
             return self._call(function, func, args, kwargs)
+        if func in sparse.FUNCTIONS:
+            return self._sparse(func, args, kwargs, "")
         if func._can_decompose():  # in inference mode composed operators come as such
             with self._again():
                 result = func.decompose(*args, **kwargs)
@@ -292,10 +305,10 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
             with self._again():
                 return body(*args, **kwargs)
         if _holds_float(args) or _holds_float(list(kwargs.values())):
-            return self._own(func, args, kwargs, "it is not in the table of operators")
+            return self._own(func, args, kwargs, _absent(func))
         result = func(*args, **kwargs)
         if _holds_float(result):
-            self._count(func, "it is not in the table of operators")
+            self._count(func, _absent(func))
         return result
 
     @contextlib.contextmanager
@@ -322,6 +335,25 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         if entry.block.strict:
             raise UncoveredOperatorError(_name(func), call_site(), reason) from None
         entry.block.uncovered[f"{_name(func)}: {reason}"] += 1
+
+
+# What serves where operators have no definition.
+_INSTEAD = {
+    "linalg_eig": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigh and svd have",
+    "linalg_ldl": "torch.linalg.solve takes the same systems, and cholesky those of positive definite matrices",
+    "_linalg_eigvals": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigvalsh and svdvals have",
+    "sparse": "of sparse tensors there are sums, coalesce and products with dense matrices; x.to_dense() serves for all others",
+    "_sparse": "of sparse tensors there are sums, coalesce and products with dense matrices; x.to_dense() serves for all others",
+}
+
+
+def _absent(func: Any) -> str:
+    """Why an operator is refused that has no line, and what serves in its place."""
+    name = func._schema.name.removeprefix("aten::")
+    for start, text in _INSTEAD.items():
+        if name.startswith(start):
+            return f"it is not in the table of operators: {text}"
+    return "it is not in the table of operators"
 
 
 _CHOICE = torch.ops.aten._fused_sdp_choice.default  # reads shapes alone

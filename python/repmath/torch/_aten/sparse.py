@@ -1,0 +1,192 @@
+"""Sparse tensors: of coordinates (COO), and compressed ones (CSR and its like) in products with dense tensors.
+
+An element of a tensor of coordinates is the exact sum of the values at its place, rounded once, where they are brought together (`coalesce`); added
+to a dense tensor, each value is a term of the element's sum. In products elements that are not there count as 0: so the other operand must be
+finite, since beside a 0 that is there an infinity gives NaN.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .._tensors import FORMATS
+from .common import KERNELS, Uncovered
+
+aten = torch.ops.aten
+# Operators of sparse tensors, and of what they are made of: those that move elements are PyTorch's own.
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    getattr(getattr(aten, name), overload): getattr(getattr(aten, name), overload)
+    for name, overload in (
+        line.split(".")
+        for line in """
+        _sparse_coo_tensor_with_dims_and_tensors.default _sparse_coo_tensor_with_dims.default _indices.default _values.default
+        indices.default values.default crow_indices.default col_indices.default ccol_indices.default row_indices.default
+        is_coalesced.default _coalesced_.default sparse_dim.default dense_dim.default _nnz.default
+        sparse_compressed_tensor.comp_plain_value sparse_compressed_tensor.comp_plain_value_size
+        """.split()
+    )
+}
+
+
+def _function(*overloads: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        FUNCTIONS.update(dict.fromkeys(overloads, function))
+        return function
+
+    return enter
+
+
+def _is_coo(t: Any) -> bool:
+    return isinstance(t, torch.Tensor) and t.layout is torch.sparse_coo
+
+
+def _is_sparse(t: Any) -> bool:
+    return isinstance(t, torch.Tensor) and t.layout is not torch.strided
+
+
+def _parts(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, tuple[int, ...]]:
+    """The places as numbers in row-major order, the values, and the sizes of the sparse axes."""
+    indices, values, sizes = t._indices(), t._values(), tuple(t.shape[: t.sparse_dim()])
+    place = torch.zeros(indices.shape[1], dtype=torch.int64)
+    for line, size in zip(indices, sizes, strict=True):
+        place = place * size + line
+    return place, values, sizes
+
+
+def _one_format(*tensors: torch.Tensor) -> None:
+    if any(t.dtype not in FORMATS or t.dtype is not tensors[0].dtype or not t.is_cpu for t in tensors):
+        raise Uncovered(f"sparse tensors of {', '.join(str(t.dtype) for t in tensors)}")
+
+
+def _together(indices: torch.Tensor, values: torch.Tensor, shape: Any, sparse_dim: int) -> torch.Tensor:
+    """A coalesced tensor, of places of which some may be the same."""
+    sizes = tuple(shape[:sparse_dim])
+    place = torch.zeros(indices.shape[1], dtype=torch.int64)
+    for line, size in zip(indices, sizes, strict=True):
+        place = place * size + line
+    found, inverse = torch.unique(place, return_inverse=True)
+    total = KERNELS["index_add"](values.new_zeros(len(found), *values.shape[1:]), 0, inverse, values)
+    lines: list[torch.Tensor] = []
+    for size in reversed(sizes):
+        lines.insert(0, found % size)
+        found = found // size
+    return torch.sparse_coo_tensor(torch.stack(lines), total, shape, is_coalesced=True, check_invariants=False)
+
+
+@_function(aten._coalesce.default)
+def coalesce(t: torch.Tensor) -> torch.Tensor:
+    """Each element the exact sum of the values at its place, rounded once; places in row-major order."""
+    if t.dtype not in FORMATS and not t.is_floating_point() and not t.is_complex():
+        return torch._coalesce(t)  # integers
+    _one_format(t)
+    if t.sparse_dim() == 0:
+        raise Uncovered("a sparse tensor without sparse axes")
+    return _together(t._indices(), t._values(), t.shape, t.sparse_dim())
+
+
+def _coalesced(t: torch.Tensor) -> torch.Tensor:
+    return coalesce(t) if _is_coo(t) and not t.is_coalesced() else t
+
+
+@_function(aten._to_dense.default)
+def to_dense(t: torch.Tensor, dtype: torch.dtype | None = None, masked_grad: bool | None = None) -> torch.Tensor:
+    if dtype not in (None, t.dtype):
+        raise Uncovered(f"dtype={dtype} of {t.dtype}")
+    made: torch.Tensor = aten._to_dense.default(_coalesced(t))
+    return made
+
+
+@_function(aten._to_sparse.default, aten._to_sparse.sparse_dim)
+def to_sparse(t: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    made: torch.Tensor = aten._to_sparse(_coalesced(t), *args, **kwargs)
+    return made
+
+
+@_function(aten._to_sparse_csr.default)
+def to_sparse_csr(t: torch.Tensor, dense_dim: int | None = None) -> torch.Tensor:
+    made: torch.Tensor = aten._to_sparse_csr.default(_coalesced(t), dense_dim)
+    return made
+
+
+@_function(aten.sparse_mask.default)
+def sparse_mask(t: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The elements at the places of the mask."""
+    made: torch.Tensor = aten.sparse_mask.default(_coalesced(t), mask)
+    return made
+
+
+def _added(x: torch.Tensor, y: torch.Tensor, alpha: Any) -> torch.Tensor:
+    _one_format(x, y)
+    if x.shape != y.shape:
+        raise Uncovered(f"shapes {tuple(x.shape)} and {tuple(y.shape)} of a sum with a sparse tensor")
+    if _is_coo(x) and _is_coo(y):
+        if alpha != 1 or x.sparse_dim() != y.sparse_dim():
+            raise Uncovered("a sum of sparse tensors with alpha, or of other sparse axes")
+        indices, values = torch.cat((x._indices(), y._indices()), 1), torch.cat((x._values(), y._values()))
+        return _together(indices, values, x.shape, x.sparse_dim())
+    if not _is_coo(y) or _is_sparse(x):
+        raise Uncovered("a sum of these layouts")
+    place, values, sizes = _parts(y)
+    inner = y.shape[y.sparse_dim() :]
+    flat = x.reshape(math.prod(sizes), *inner)
+    made: torch.Tensor = KERNELS["index_add"](flat, 0, place, values, alpha=alpha)
+    return made.reshape(x.shape)
+
+
+@_function(aten.add.Tensor)
+def add(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
+    """RN(x + alpha * the sum of y's values) at each place of a dense x; of two sparse tensors the exact sums of all their values."""
+    return _added(x, y, alpha)
+
+
+@_function(aten.add_.Tensor)
+def add_(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
+    return x.copy_(_added(x, y, alpha))
+
+
+@_function(aten.mul.Tensor, aten.mul.Scalar)
+def mul(x: torch.Tensor, y: Any) -> torch.Tensor:
+    """A sparse tensor times a number."""
+    if not _is_coo(x) or _is_sparse(y) or (isinstance(y, torch.Tensor) and y.ndim):
+        raise Uncovered("a product of sparse tensors element by element")
+    x = _coalesced(x)
+    _one_format(x)
+    values = KERNELS["multiply"](x._values(), y)
+    if values.dtype is not x.dtype:
+        raise Uncovered(f"a product of {x.dtype} that is of {values.dtype}")
+    return torch.sparse_coo_tensor(x._indices(), values, x.shape, is_coalesced=True, check_invariants=False)
+
+
+def _dense(*operands: torch.Tensor) -> list[torch.Tensor]:
+    """Operands of a product: the elements of a sparse one; beside it the others must be finite."""
+    if any(not bool((t._values() if _is_coo(t) else t.values() if _is_sparse(t) else t).isfinite().all()) for t in operands):
+        raise Uncovered("an infinity or a NaN in a product of a sparse matrix")
+    made = [to_dense(t) if _is_sparse(t) else t for t in operands]
+    _one_format(*made)
+    return made
+
+
+@_function(aten.mm.default, aten._sparse_mm.default)
+def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """RN(sum of products), dense."""
+    if _is_sparse(a) and _is_sparse(b):
+        raise Uncovered("a product of two sparse matrices")
+    made: torch.Tensor = KERNELS["mm"](*_dense(a, b))
+    return made
+
+
+@_function(aten.mv.default)
+def mv(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    made: torch.Tensor = KERNELS["mv"](*_dense(a, x))
+    return made
+
+
+@_function(aten.addmm.default, aten._sparse_addmm.default)
+def addmm(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
+    """RN(alpha * sum of products + beta*c), dense."""
+    if _is_sparse(c) or (_is_sparse(a) and _is_sparse(b)):
+        raise Uncovered("a product of two sparse matrices, or a sparse matrix that is added")
+    made: torch.Tensor = KERNELS["addmm"](c, *_dense(a, b), beta=beta, alpha=alpha)
+    return made

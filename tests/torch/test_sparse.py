@@ -1,0 +1,126 @@
+"""Sparse tensors under reproducible(): sums of values at one place against rational numbers, products, embeddings with sparse gradients, refusals."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from exact_oracle import rounded
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import repmath.torch as rt  # noqa: E402
+from repmath.torch._tensors import FORMATS, as_array  # noqa: E402
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def bits(t):
+    a = as_array(t.contiguous())
+    return a.view(f"u{a.itemsize}").reshape(-1).tolist()
+
+
+def values_that_cancel(dtype, n=400, seed=3):
+    """Of many binades, a third of them the negative of another and a hair."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, generator=generator, dtype=torch.float64)
+    x = torch.ldexp(x, torch.randint(-12, 4, (n,), generator=generator))
+    x[: n // 3] = -x[n // 3 : 2 * (n // 3)]
+    return x.to(dtype)
+
+
+def made(dtype, n=400):
+    indices = torch.randint(0, 5, (2, n), generator=torch.Generator().manual_seed(n))
+    return indices, values_that_cancel(dtype, n)
+
+
+def sums(indices, values, old=None, alpha=1):
+    """The bits of the sums at each place of a 5 x 5 matrix, and which places there are."""
+    dtype, total = np.dtype(FORMATS[values.dtype]), {}
+    for i, j, v in zip(*indices.tolist(), values.double().tolist(), strict=True):
+        total[i, j] = total.get((i, j), Fraction(0)) + Fraction(v) * Fraction(alpha)
+    start = {p: Fraction(0) if old is None else Fraction(float(old[p])) for p in np.ndindex(5, 5)}
+    return [int(rounded(start[p] + total.get(p, 0), dtype)) for p in start], sorted(total)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_values_at_one_place(dtype):
+    indices, values = made(dtype)
+    x = values_that_cancel(dtype, 25, seed=8).reshape(5, 5)
+    with rt.reproducible():
+        t = torch.sparse_coo_tensor(indices, values, (5, 5))
+        c = t.coalesce()
+        assert bits(t.to_dense()) == bits(c.to_dense()) == sums(indices, values)[0]
+        assert c.is_coalesced() and [tuple(p) for p in c.indices().T.tolist()] == sums(indices, values)[1]
+        both = torch.cat((indices, indices[:, :77]), 1), torch.cat((values, values[:77]))
+        assert bits((t + torch.sparse_coo_tensor(indices[:, :77], values[:77], (5, 5))).to_dense()) == sums(*both)[0]
+        for alpha in (1, -1, -0.1):
+            want = sums(indices, values, x, alpha)[0]
+            assert bits(x.add(t, alpha=alpha)) == bits(x.clone().add_(t, alpha=alpha)) == want
+    if dtype is torch.float32:  # the control: in the order of the places
+        rows = torch.zeros(5, 5).index_put(tuple(indices), values, accumulate=True)
+        assert bits(rows) != sums(indices, values)[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_products_have_the_bits_of_dense_ones(dtype):
+    indices, values = made(dtype, 14)
+    b = values_that_cancel(dtype, 20, seed=9).reshape(5, 4)
+    with rt.reproducible():
+        t = torch.sparse_coo_tensor(indices, values, (5, 5)).requires_grad_()
+        a, w = t.detach().to_dense().requires_grad_(), b.clone().requires_grad_()
+        for f in (
+            lambda m: m @ b,
+            lambda m: torch.mv(m, b[:, 0].contiguous()),
+            lambda m: torch.addmm(torch.ones(5, 4, dtype=dtype), m, b, beta=0.3, alpha=0.7),
+        ):
+            assert bits(f(t.detach())) == bits(f(a.detach())) == bits(f(t.detach().coalesce().to_sparse_csr()))
+        assert bits((t.detach() * 0.1).to_dense()) == bits(a.detach() * 0.1)
+        found = torch.autograd.grad(torch.sparse.mm(t, w).square().sum(), (t, w))
+        want = torch.autograd.grad(torch.mm(a, w).square().sum(), (a, w))
+        assert bits(found[1]) == bits(want[1])
+        places = tuple(found[0].coalesce().indices())
+        assert bits(found[0].coalesce().values()) == bits(want[0][places])
+        for bad in (math.inf, math.nan):
+            with pytest.raises(rt.UncoveredOperatorError, match="aten.mm.default, called at .*an infinity or a NaN"):
+                t.detach() @ torch.full((5, 2), bad, dtype=dtype)
+
+
+@pytest.mark.parametrize("optimizer", ["SparseAdam", "SGD", "Adagrad"])
+def test_sparse_embeddings(optimizer):
+    """The gradient is the dense one where it is brought together; the step is near PyTorch's of binary64."""
+    ids, found = torch.tensor([1, 2, 2, 9, 1, 2]), {}
+    start, factors = values_that_cancel(torch.float32, 40).reshape(10, 4), values_that_cancel(torch.float32, 24).reshape(6, 4)
+    for sparse, dtype in ((True, torch.float32), (False, torch.float32), (True, torch.float64)):
+        layer = torch.nn.Embedding.from_pretrained(start.clone().to(dtype), freeze=False, sparse=sparse)
+        rule = getattr(torch.optim, optimizer)(list(layer.parameters()), lr=0.1)
+        with rt.reproducible(strict=dtype is torch.float32):
+            for step in range(2):
+                rule.zero_grad()
+                (layer(ids) * factors).sum().backward()
+                if not step:
+                    g = layer.weight.grad
+                    found[sparse, dtype, "gradient"] = g.to_dense() if sparse else g.clone()
+                layer(ids[:2]).square().sum().backward()
+                if sparse:
+                    rule.step()
+        found[sparse, dtype] = layer.weight.detach()
+    assert bits(found[True, torch.float32, "gradient"]) == bits(found[False, torch.float32, "gradient"])
+    assert torch.allclose(found[True, torch.float32].double(), found[True, torch.float64], rtol=1e-5, atol=1e-6)
+
+
+def test_refusals():
+    """They name the operator, the call and what serves in its place."""
+    with rt.reproducible():
+        t = torch.eye(3).to_sparse()
+        for call, name in (
+            (lambda: torch.sparse.softmax(t, 1), "aten._sparse_softmax"),
+            (lambda: torch.sparse.mm(t, t), "aten._sparse_sparse_matmul"),
+            (lambda: t.exp(), "aten.exp"),
+            (lambda: torch.linalg.ldl_factor(torch.eye(3)), "aten.linalg_ldl_factor_ex"),
+            (lambda: torch.linalg.eig(torch.eye(3)), "aten.linalg_eig"),
+        ):
+            with pytest.raises(rt.UncoveredOperatorError) as caught:
+                call()
+            assert caught.value.operator.startswith(name) and __file__ in caught.value.call_site
+            assert any(text in str(caught.value) for text in ("to_dense()", "torch.linalg."))
