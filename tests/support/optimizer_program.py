@@ -13,6 +13,7 @@ import repmath.torch as rt
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from bench.coverage import optimizers  # noqa: E402
 
+
 def digests():
     for title, name, options in optimizers.variants():
         if options.get("capturable") or optimizers.taken(name, options) is not None:
