@@ -104,6 +104,23 @@ def test_numba_calls_it():
     assert numba.njit(lambda v: exp(v[0]) + exp(v[1]))(x) == repmath.exp(x[0]) + repmath.exp(x[1])
 
 
+def test_numba_knows_the_functions():
+    """By the package's entry point, of one argument, two and three; float16 has no compiled function and is refused."""
+    numba = pytest.importorskip("numba")
+    x = np.linspace(0.25, 2, 8)
+    exp = numba.njit(lambda v: repmath.exp(v))
+    pairs, triples = numba.njit(lambda v, w: repmath.arctan2(v, w)), numba.njit(lambda u, v, w: repmath.fma(u, v, w))
+    for dtype in (np.float32, np.float64):
+        a = x.astype(dtype)
+        for found, expected in ((exp(a), repmath.exp(a)), (pairs(a, a[::-1]), repmath.arctan2(a, a[::-1]))):
+            assert found.dtype == dtype and np.array_equal(found, expected)
+        assert np.array_equal(triples(a, a[:, None], a), repmath.fma(a, a[:, None], a))
+        assert exp(a[3]) == repmath.exp(a[3])
+    assert exp(3) == repmath.exp(3) and np.array_equal(exp(np.arange(3)), repmath.exp(np.arange(3)))
+    with pytest.raises(numba.TypingError, match="No implementation"):
+        exp(x.astype(np.float16))
+
+
 def test_isa_by_environment():
     for isa in repmath.config()["available isas"]:
         done = run("-c", "import repmath; print(repmath.config()['isa'])", REPMATH_ISA=isa)
