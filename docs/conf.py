@@ -1,7 +1,9 @@
 """How Sphinx makes the site of a copy of the pages beside this file, to which it adds those of the reference: `make docs`."""
 
+import contextlib
 import pathlib
 import re
+import runpy
 
 import repmath
 
@@ -62,6 +64,29 @@ def generate(app):
         write(folder / f"{module}.md", module_page(module, title))
     names = "\n".join(["elementwise/index", *MODULES])
     write(folder / "index.md", f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n")
+    gallery(pathlib.Path(app.srcdir) / "gallery")
+
+
+def gallery(folder):
+    """A page for each program of gallery/, with the picture that it writes here and now."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    shown = []
+    for program in sorted(folder.glob("*.py")):
+        with contextlib.chdir(folder):
+            found = runpy.run_path(program.name)
+        matplotlib.pyplot.close("all")
+        title, _, text = found["__doc__"].strip().partition("\n")
+        source = program.read_text().split('"""', 2)[2].strip()
+        picture = f"![{title}]({program.stem}.png)"
+        body = f"{text.strip()}\n\n{picture}"
+        write(program.with_suffix(".md"), f"# {title}\n\n{body}\n\n```python\n{source}\n```\n")
+        shown.append(f"## [{title}]({program.stem}.md)\n\n{body}")
+    names = "\n".join(sorted(program.stem for program in folder.glob("*.py")))
+    head = "# Gallery\n\nEach picture is made by the program on its page when this site is built; `docs/gallery` has the programs."
+    tree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
+    write(folder / "index.md", "\n\n".join([head, *shown, tree]) + "\n")
 
 
 def write(path, text):

@@ -78,8 +78,9 @@ def test_badges_are_fresh(tmp_path):
 
 
 def test_the_site(tmp_path):
-    """Every page is in a table of contents, and every link and docstring is understood: a warning is an error."""
-    for needed in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme"):
+    """Every page is in a table of contents, every link and docstring is understood, and the programs of the gallery run and draw: a warning
+    is an error."""
+    for needed in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "matplotlib"):
         pytest.importorskip(needed)
     shutil.copytree(DOCS, tmp_path / "source")
     options = ["-q", "-W", "--keep-going", "-b", "html", "-c", DOCS, "-d", tmp_path / "trees"]
@@ -87,3 +88,5 @@ def test_the_site(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "html/reference/elementwise/exp.html").is_file()
+    for program in (DOCS / "gallery").glob("*.py"):
+        assert (tmp_path / "html/_images" / program.with_suffix(".png").name).stat().st_size > 5000
