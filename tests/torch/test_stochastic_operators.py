@@ -226,21 +226,37 @@ def test_values_are_those_of_numbers():
     assert {line.function for line in admitted if re.search("format|finite|epsilon|binary", line.returns)} == set(SAID)
 
 
-def test_losses_with_weights_and_smoothing():
-    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(2))
-    target, weight = torch.tensor([0, 3, 1, 1, 2]), torch.tensor([0.5, 1.0, 2.0, 0.25])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("shares", [False, True])
+def test_losses_with_weights_and_smoothing(shares, reduction):
+    """Cross entropy and its gradient, whose elements may all be decided."""
+    generator = torch.Generator().manual_seed(2)
+    x, weight = torch.randn(5, 4, generator=generator).requires_grad_(), torch.tensor([0.5, 1.0, 2.0, 0.25])
+    target = torch.rand(5, 4, generator=generator) if shares else torch.tensor([0, 3, -100, 1, 2])
     with stochastic(SEED, SAMPLE) as block:
-        got = torch.nn.functional.cross_entropy(x, target, weight, label_smoothing=0.1)
-    assert block.calls == 1 and not block.uncovered
+        got = torch.nn.functional.cross_entropy(x, target, weight, label_smoothing=0.1, reduction=reduction)
+        got.backward(torch.ones_like(got))
+    assert block.calls == 2 and not block.uncovered
     with gmpy2.context(precision=1400):
-        rows = [[gmpy2.mpfr(v) for v in row] for row in x.tolist()]
-        logs = [[v - gmpy2.log(sum(map(gmpy2.exp, row))) for v in row] for row in rows]
-        w, eps, total = weight.tolist(), gmpy2.mpfr(0.1), gmpy2.mpfr(0)
-        for row, t in zip(logs, target.tolist(), strict=True):
-            total -= (1 - eps) * w[t] * row[t] + eps / 4 * sum(a * b for a, b in zip(w, row, strict=True))
-        value = gmpy2.mpq(total / sum(w[t] for t in target.tolist()))
-    word = int(rounding_oracle.words(SEED, SAMPLE << 32, 0, 1)[0])
-    assert int(bits(got)[0]) == rounding_oracle.rounded(value, "f32", "stochastic", word)
+        rows = [[gmpy2.mpq(v) for v in row] for row in x.tolist()]
+        w, eps = [gmpy2.mpq(v) for v in weight.tolist()], gmpy2.mpq(0.1)
+        chosen = target.tolist() if shares else [[float(t == c) for c in range(4)] for t in target.tolist()]
+        counts = [True] * 5 if shares else (target != -100).tolist()
+        n = 1
+        if reduction == "mean":
+            n = 5 if shares else sum(w[t] for t in target.tolist() if t >= 0)
+        losses, slopes = [], []
+        for row, p, used in zip(rows, chosen, counts, strict=True):
+            u = [((1 - eps) * gmpy2.mpq(v) + eps / 4) * a * used for v, a in zip(p, w, strict=True)]
+            e = [gmpy2.exp(gmpy2.mpfr(v)) for v in row]
+            log = gmpy2.log(sum(e))
+            losses.append(sum((a * (log - v) for a, v in zip(u, row, strict=True)), gmpy2.mpfr(0)))
+            slopes += [gmpy2.mpq((v / sum(e) * sum(u) - a) / n) for v, a in zip(e, u, strict=True)]
+        values = [gmpy2.mpq(v) for v in losses] if reduction == "none" else [gmpy2.mpq(sum(losses) / n)]
+    for number, (made, wanted) in enumerate(((got.detach(), values), (x.grad, slopes))):
+        words = rounding_oracle.words(SEED, (SAMPLE << 32) + number, 0, len(wanted)).tolist()
+        want = [rounding_oracle.rounded(v, "f32", "stochastic", a) if v else 0 for v, a in zip(wanted, words, strict=True)]
+        assert bits(made).tolist() == want
 
 
 def test_copies_to_narrower_formats_round():

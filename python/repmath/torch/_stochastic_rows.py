@@ -512,9 +512,72 @@ def _classes(at: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: 
     return rows, np.where(t == ignore, 0, t), t != ignore
 
 
+class _Weighted:
+    """Rows of logits with the share and weight of each class: of a class as target (1 - ε) w_t and ε/C w_c of every class, of shares p_c
+    ((1 - ε) p_c + ε/C) w_c. A mean is over the sum of the targets' weights, or over rows with shares."""
+
+    def __init__(self, at: Any, x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> None:
+        a = _wide(x)
+        c = a.shape[1] if a.ndim > 1 else a.shape[0]
+        self.rows = np.moveaxis(a, 1, -1).reshape(-1, c) if a.ndim > 1 else a.reshape(1, -1)
+        self.weights = np.ones((1, c)) if weight is None else _wide(weight).reshape(1, c)
+        shares = target.is_floating_point()
+        if shares:
+            p = _wide(target)
+            self.shares = np.moveaxis(p, 1, -1).reshape(-1, c) if p.ndim > 1 else p.reshape(1, -1)
+            self.counts = np.ones((self.rows.shape[0], 1))
+            self.parts = self.counts
+        else:
+            t = target.numpy().reshape(-1)
+            used = t != ignore
+            self.shares = np.zeros(self.rows.shape)
+            self.shares[np.arange(t.size), np.where(used, t, 0)] = 1.0
+            self.counts = used.astype(float)[:, None]
+            self.parts = self.counts * (self.shares * self.weights).sum(
+                -1, keepdims=True
+            )  # one term that is not 0 in each row
+        _plain(at, self.rows, self.weights, self.shares)
+        self.top = self.rows.max(-1, keepdims=True)
+        self.numbers = _number(float(smoothing)), _number(float(c))
+
+    def given(self) -> tuple[Any, ...]:
+        """The arguments of `_shares_of` and the logits, after their highest."""
+        return self.rows, self.top, self.shares, self.weights, self.counts, *self.numbers
+
+
+def _shares_of(p: Any, w: Any, counts: Any, eps: Any, c: Any) -> Any:
+    return (p * (1.0 - eps) + eps / c) * w * counts
+
+
+def _weighted_loss(x: Any, m: Any, p: Any, w: Any, counts: Any, eps: Any, c: Any) -> Any:
+    u, d = _shares_of(p, w, counts, eps, c), m - x
+    return (x - m).exp().total().log() * u.total() + (u * d).total()
+
+
+def _weighted_cross_entropy(at: Any, nearest: Any, given: _Weighted, reduction: str) -> Any:
+    if reduction == "none":
+        made = at.last(nearest).formula(_weighted_loss, *given.given(), place=lambda r: r.reshape(nearest.shape))
+        return made
+    if reduction == "mean" and not given.parts.any():
+        return nearest
+
+    def whole(n: Any, *values: Any) -> Any:
+        return _weighted_loss(*(_down(v) for v in values)).total(0) / _down(n).total(0)
+
+    n = given.parts if reduction == "mean" else np.ones((1, 1))
+    return at.last(nearest).formula(whole, n[None], *(v[None] for v in given.given()), place=lambda r: r.reshape(()))
+
+
+def _weighted_gradient(x: Any, m: Any, p: Any, w: Any, counts: Any, eps: Any, c: Any, g: Any, n: Any) -> Any:
+    u, e = _shares_of(p, w, counts, eps, c), (x - m).exp()
+    return (e / e.total() * u.total() - u) * g / n.total()
+
+
 def cross_entropy(
     at: Any, nearest: Any, x: Any, target: Any, weight: Any, ignore: int, reduction: str, smoothing: float
 ) -> Any:
+    if weight is not None or smoothing or target.is_floating_point():
+        return _weighted_cross_entropy(at, nearest, _Weighted(at, x, target, weight, ignore, smoothing), reduction)
     rows, t, counts = _classes(at, x, target, weight, ignore, smoothing)
     if reduction == "mean" and not counts.any():
         return nearest
@@ -528,6 +591,15 @@ def cross_entropy(
 def cross_entropy_backward(
     at: Any, nearest: Any, g: Any, x: Any, target: Any, weight: Any, ignore: int, reduction: str, smoothing: float
 ) -> Any:
+    if weight is not None or smoothing or target.is_floating_point():
+        given, h = _Weighted(at, x, target, weight, ignore, smoothing), _wide(g)
+        _plain(at, h)
+        if reduction == "mean" and not given.parts.any():
+            return nearest
+        factor = np.broadcast_to(h.reshape(-1, 1), (given.rows.shape[0], 1))
+        n = given.parts.reshape(1, -1) if reduction == "mean" else _number(1.0)
+        back = (lambda r: np.ascontiguousarray(r).reshape(-1)) if x.ndim == 1 else _back(x)
+        return at.last(nearest).formula(_weighted_gradient, *given.given(), factor, n, place=back)
     rows, t, counts = _classes(at, x, target, weight, ignore, smoothing)
     h = _wide(g)
     _plain(at, h)
