@@ -20,6 +20,7 @@ from .._aten.collectives import _gathered, agree
 from .._aten.common import Array, Uncovered
 from .._tensors import as_tensor
 from . import partials
+from .held import Held, extended, rounded
 from .records import Use, settle
 
 
@@ -73,6 +74,7 @@ class _Sum:
     shape: tuple[int, ...]
     dtype: torch.dtype
     uses: Sequence[Use]
+    held: Held | None  # what there is of the first uses
     axis: int | None  # along which the result is divided; None if each rank gets all of it
     kind: int = partials.OPERANDS
     few: bool = False  # whether operands of single elements can be sent, where there are no windows
@@ -107,6 +109,15 @@ class _Sum:
         ahead = (slice(None),) * (self.axis - len(self.shape) + len(shape))
         return 0, of_rows, of_cols.reshape(shape)[(*ahead, slice(first, first + count))].reshape(-1)
 
+    def part(self) -> tuple[Array, Array]:
+        """This rank's part, and the bounds of its rows and columns."""
+        if (
+            self.held is not None and self.held.kind == self.kind != partials.ROUNDED
+        ):  # what is held of these is not rounded once
+            found = extended(self.held, self.uses, self.shape, self.kind)
+            return found.sums, found.bounds
+        return partials.part(self.uses, self.shape, self.kind)
+
     def numbers(self, ranks: int, rank: int) -> int:
         """How many numbers each rank sends for the share of one."""
         return self.length(ranks, rank) + sum(partials.matrix(self.kind, self.shape))
@@ -124,14 +135,16 @@ def reduced(
     uses: Sequence[Sequence[Use]],
     axes: Sequence[int] | None = None,
     problem: str = "",
+    holds: Sequence[Held | None] | None = None,
 ) -> list[torch.Tensor]:
     """The gradients of leaves of all ranks: RN of one exact sum of all uses on all of them. With axes, this rank's parts of them.
 
-    A problem of this rank is an error of all.
+    A problem of this rank is an error of all. `holds` has what there is of the sums of former passes.
     """
     size, rank = group.size(), group.rank()
     along: Sequence[int | None] = axes or [None] * len(leaves)
-    sums = [_Sum(tuple(p.shape), p.dtype, u, a) for p, u, a in zip(leaves, uses, along, strict=True)]
+    known = holds or [None] * len(leaves)
+    sums = [_Sum(tuple(p.shape), p.dtype, u, h, a) for p, u, h, a in zip(leaves, uses, known, along, strict=True)]
     agree(
         group,
         (7, len(sums), sum(s.size for s in sums), sum(s.size * (i + 1) for i, s in enumerate(sums))),
@@ -141,7 +154,10 @@ def reduced(
     if size == 1:
         with errors:
             for s in sums:
-                s.made = settle(s.uses, s.shape, s.dtype)
+                if s.held is None:
+                    s.made = settle(s.uses, s.shape, s.dtype)
+                else:
+                    s.made, s.held = rounded(s.held, s.uses, s.shape, s.dtype)
         agree(group, (8,), errors.text)
         return [s.made for s in sums]
     _choose(group, sums)
@@ -210,7 +226,7 @@ def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[t
     for s in sums:
         made: tuple[Array, Array] | None = None
         with errors:
-            made = partials.part(s.uses, s.shape, s.kind)
+            made = s.part()
         for r in range(size):
             n, end = s.length(size, r), at[r] + s.numbers(size, r)
             if made is None:  # the error is to be that of all ranks

@@ -24,6 +24,7 @@ from .._dispatch_key import is_view
 from .._tensors import as_tensor
 from . import graph
 from .exchange import reduced
+from .held import Held, rounded
 from .records import Convolved, Normed, Operand, Placed, Product, Record, Scattered, Terms, Use, arranged, layout_of, settle
 
 _aten = torch.ops.aten
@@ -40,15 +41,23 @@ class _Deferred:
 
 
 class _Leaf:
-    """The records of a leaf, and its gradient as it was written; whether this is the sum over all ranks."""
+    """The records of a leaf, and its gradient as it was written; whether this is the sum over all ranks; what of the records is held as numbers.
 
-    __slots__ = ("complete", "uses", "value", "version")
+    The first pass of a leaf holds nothing if the leaf's last step had no other: the sum of one pass is made in less time than a part of it."""
 
-    def __init__(self) -> None:
-        self.uses: list[Use] = []
-        self.complete = False
+    __slots__ = ("complete", "held", "passes", "several", "uses", "value", "version")
+
+    def __init__(self, several: bool = False) -> None:
         self.value: Any = None
         self.version = -1
+        self.passes, self.several = 0, several
+        self.begin([])
+
+    def begin(self, uses: list[Use]) -> None:
+        """The first pass of a sum is to come, to which these records belong."""
+        self.uses, self.several, self.passes = uses, self.often(), 0
+        self.held: Held | None = None
+        self.complete = False
 
     def keep(self, grad: Any) -> None:
         """Forget the records if they are not those of the gradient."""
@@ -61,8 +70,18 @@ class _Leaf:
                     "a pass that adds to gradients that are those of all ranks; use no_sync() for all but the last one"
                 )
             return
-        self.complete = False
-        self.uses = [] if grad is None else [_plain(grad.detach().clone())]
+        self.begin([] if grad is None else [_plain(grad.detach().clone())])
+
+    def often(self) -> bool:
+        """Whether the next step is likely to have several passes."""
+        return self.passes > 1 if self.passes else self.several
+
+    def settled(self, leaf: torch.Tensor) -> torch.Tensor:
+        """The sum of all records, rounded once."""
+        if self.passes == 1 and not self.several:
+            return settle(self.uses, leaf.shape, leaf.dtype)
+        made, self.held = rounded(self.held, self.uses, leaf.shape, leaf.dtype)
+        return made
 
 
 def _plain(t: torch.Tensor) -> Use:
@@ -145,7 +164,7 @@ class Gradients:
             self.touched[id(leaf)] = leaf
             found = self.deferred.get(_storage(g))
             entry.uses += [_plain(g)] if found is None else _seen(found, g)
-            return (torch.zeros_like(leaf),)
+            return (torch.zeros_like(leaf) if leaf.grad is None else None,)
 
         return arrive
 
@@ -154,9 +173,10 @@ class Gradients:
         with torch.no_grad():
             for leaf in self.touched.values():
                 entry = self.leaves[leaf]
+                entry.passes += 1
                 if not entry.complete:
                     assert leaf.grad is not None
-                    leaf.grad.copy_(settle(entry.uses, leaf.shape, leaf.dtype))
+                    leaf.grad.copy_(entry.settled(leaf))
         for leaf in self.expected.values():
             entry, grad = self.leaves[leaf], leaf.grad
             entry.value, entry.version = grad, -1 if grad is None else grad._version
@@ -174,11 +194,11 @@ class Gradients:
         entries = [self.leaves.setdefault(leaf, _Leaf()) for leaf in leaves]
         busy, self.busy = self.busy, True
         try:
-            made = reduced(group, leaves, [e.uses for e in entries], axes, problem)
+            made = reduced(group, leaves, [e.uses for e in entries], axes, problem, [e.held for e in entries])
         finally:
             self.busy = busy
         for e in entries:
-            e.uses, e.complete = [], True
+            e.uses, e.held, e.complete = [], None, True
         return made
 
     def _settled(self, t: torch.Tensor) -> torch.Tensor:
@@ -189,7 +209,9 @@ class Gradients:
     def forget(self, leaves: Any) -> None:
         """Their gradients have been used."""
         for leaf in leaves:
-            self.leaves.pop(leaf, None)
+            entry = self.leaves.pop(leaf, None)
+            if entry is not None and entry.often():
+                self.leaves[leaf] = _Leaf(True)
 
     # --- its operators
 

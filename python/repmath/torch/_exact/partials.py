@@ -8,14 +8,15 @@ rank gets the operands of all.
 """
 
 import dataclasses
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from ... import _partials
+from ... import _partials, _reductions
 from ...nn._normalization import _rms_eps
 from .._aten.common import Array, Uncovered
 from .._tensors import FORMATS
@@ -26,11 +27,17 @@ from .records import Convolved, Normed, Operand, Placed, Product, Received, Reco
 OPERANDS, ROUNDED, NORMED, FACTORED, EMPTY = range(5)
 
 
+@functools.cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(kind))
+
+
 def operands_of(record: Any) -> list[Operand]:
     """The tensors that a record needs."""
     found = []
-    for f in dataclasses.fields(record):
-        value = getattr(record, f.name)
+    of: Any = type(record)
+    for name in _fields(of):
+        value = getattr(record, name)
         if isinstance(value, Operand):
             found.append(value)
         elif isinstance(value, Record):
@@ -60,13 +67,24 @@ def kind(uses: Sequence[Use], shape: Sequence[int], dtype: torch.dtype) -> int:
     if not uses:
         return EMPTY
     if len({o.format for o in floats}) == 1:
-        if _matrices(uses, shape) is not None:
+        found = _matrices(uses, shape)
+        if found is not None and not all(isinstance(r, Terms) for r in found):
             return FACTORED
         if all(isinstance(r, Normed) and r.norm in ("layer_norm", "rms_norm", "group_norm") for r in records):
             alike = len({(r.norm, r.options, r.shape) for r in records if isinstance(r, Normed)}) == 1
             return NORMED if alike and 0 not in shape and all(u.layout is None for u in uses) else OPERANDS
     inner = [r.record if isinstance(r, Placed) else r for r in records]
     return ROUNDED if all(isinstance(r, (Product, Terms, Scattered, Convolved)) for r in inner) else OPERANDS
+
+
+def formats(uses: Sequence[Use]) -> set[str]:
+    return {o.format for u in uses for o in operands_of(u.record) if o.floats}
+
+
+def kind_of_passes(uses: Sequence[Use], shape: Sequence[int], dtype: torch.dtype) -> int:
+    """What a rank can hold of a sum between passes: a matrix or norms' weights with bounds, sums of terms that are rounded once, or the operands."""
+    found = kind(uses, shape, dtype)
+    return found if found in (FACTORED, NORMED) or (found == ROUNDED and divisible(uses)) else OPERANDS
 
 
 def common(kinds: Sequence[int]) -> int:
@@ -85,7 +103,7 @@ def matrix(kind: int, shape: Sequence[int]) -> tuple[int, int]:
 
 
 def _matrices(uses: Sequence[Use], shape: Sequence[int]) -> list[Record] | None:
-    """Records of matrices of this shape, in the order of the leaf's elements; None where a use is something else, or all are sums of terms."""
+    """Records of matrices of this shape, in the order of the leaf's elements; None where a use is something else."""
     found: list[Record] = []
     if 0 in shape:
         return None
@@ -100,7 +118,7 @@ def _matrices(uses: Sequence[Use], shape: Sequence[int]) -> list[Record] | None:
         if math.prod(r.shape) != math.prod(shape) or (r.shape != tuple(shape) and not isinstance(r, Terms)):
             return None
         found.append(r)
-    return None if all(isinstance(r, Terms) for r in found) else found
+    return found
 
 
 def _sum(r: Record, shape: Sequence[int]) -> _partials.Sum:
@@ -117,24 +135,43 @@ def _sum(r: Record, shape: Sequence[int]) -> _partials.Sum:
     return _partials.scattered(rows, np.tile(np.arange(shape[0]), len(rows) // max(shape[0], 1)), shape[0])
 
 
-def part(uses: Sequence[Use], shape: Sequence[int], kind: int) -> tuple[Array, Array]:
-    """The elements of a sum, and the bounds of the rows and of the columns of `matrix`, of the kind that is common to all ranks."""
+def part(uses: Sequence[Use], shape: Sequence[int], kind: int, joins: int | None = None) -> tuple[Array, Array]:
+    """The elements of a sum, and the bounds of the rows and of the columns of `matrix`, of the kind that is common to all ranks.
+    Bounds allow for so many additions on the way to a sum of parts of this rank, by default those of the uses."""
     if not uses:
         return np.zeros(math.prod(shape)), np.zeros(sum(matrix(kind, shape)))
+    if joins is None:
+        joins = len(uses) - 1
     if kind == FACTORED:
-        made = [_sum(r, shape).part(len(uses) - 1) for r in _matrices(uses, shape) or ()]
+        made = [_sum(r, shape).part(joins) for r in _matrices(uses, shape) or ()]
     elif kind == NORMED:
-        made = [_norm_weight([u.record for u in uses if isinstance(u.record, Normed)]).part(0)]
+        made = [_norm_weight([u.record for u in uses if isinstance(u.record, Normed)]).part(joins)]
     else:
         alike = all(isinstance(u.record, Terms) for u in uses)
         wide = uses if alike else [Use(_widened(u.record), u.layout) for u in uses]
         value: Array = settle(wide, shape, torch.float64).numpy().reshape(-1)
         return value, np.empty(0)
     sums, rows, cols = made[0]
+    if any(not isinstance(u.record, Product) for u in uses):
+        made = [_partials.Part(m.sums, *balanced(m.rows, m.cols)) for m in made]
+        _, rows, cols = made[0]
     with np.errstate(all="ignore"):
         for other in made[1:]:  # joined as those of several ranks
             sums, rows, cols = sums + other.sums, rows + other.rows, cols + other.cols
     return sums.reshape(-1), np.concatenate([rows, cols.reshape(-1)])
+
+
+def balanced(rows: Array, cols: Array) -> tuple[Array, Array]:
+    """Bounds whose products are the same, and whose largest numbers are alike: rows of a scattered sum do not meet columns of a
+    product that are far greater.
+
+    They are scaled by a power of two, which is exact: numbers that are not 0 are at least 2^-406 and at most 2^300 or so
+    (bound_b64.h, src/blas/partials.c), and the factor is within 2^353 and its inverse, so that nothing is subnormal or overflows."""
+    r, c = (float(v.max(initial=0.0)) for v in (rows, cols))
+    if not (r and c and math.isfinite(r) and math.isfinite(c)):
+        return rows, cols
+    factor = 2.0 ** ((math.frexp(c)[1] - math.frexp(r)[1]) // 2)
+    return rows * factor, cols * (1.0 / factor)
 
 
 def windows(uses: Sequence[Use], shape: Sequence[int], elements: Array) -> Array:
@@ -187,6 +224,39 @@ def joined(parts: Array, bounds: tuple[int, Array, Array] | None, dtype: torch.d
 
 
 # --- what is not decided, and has no windows
+
+# So many terms of single elements are in memory at once.
+_TERMS = 1 << 20
+
+
+def decided_at(uses: Sequence[Use], elements: Array, shape: Sequence[int], dtype: torch.dtype) -> Array | None:
+    """Elements of a sum of kind FACTORED, or of terms, of which this rank has all operands: exact sums of their terms, rounded once.
+    A product of two numbers of binary32 is exact in binary64, and a row that is added elsewhere counts as zero. None where terms of
+    elements are not at hand, as of convolutions."""
+    records = [r for r in map(arranged, uses) if not isinstance(r, Convolved)]
+    if len(records) < len(uses):
+        return None
+    made = np.empty(len(elements), FORMATS[dtype])
+    found = [_terms_of(r, math.prod(shape[1:])) for r in records]
+    some = max(1, _TERMS // max(1, sum(n for n, _ in found)))
+    for first in range(0, len(elements), some):
+        at = elements[first : first + some]
+        terms = np.concatenate([of(at) for _, of in found], axis=1)
+        made[first : first + some] = _reductions.sum(terms, axis=1, dtype=FORMATS[dtype])
+    return made
+
+
+def _terms_of(r: Record, width: int) -> tuple[int, Callable[[Array], Array]]:
+    """How many terms an element has, and a function of elements that returns those of each as a row of binary64."""
+    if isinstance(r, Product):
+        a, b = r.operands()
+        return a.shape[1], lambda at: a[at // width].astype(np.float64) * b[:, at % width].T
+    if isinstance(r, Terms):
+        rows = r.rows()
+        return len(rows), lambda at: rows[:, at].T.astype(np.float64)
+    assert isinstance(r, Scattered)
+    index, values = r.rows()
+    return len(index), lambda at: np.where(index == (at // width)[:, None], values[:, at % width].T, 0.0).astype(np.float64)
 
 
 def divisible(uses: Sequence[Use]) -> bool:

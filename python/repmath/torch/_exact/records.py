@@ -28,12 +28,16 @@ class Operand:
         self._tensor = t.detach() if t.requires_grad else t
         self._version = self._tensor._version
 
-    def array(self) -> Array:
+    def check(self) -> None:
+        """Raise if it is not what it was any more."""
         if self._tensor._version != self._version:
             raise RuntimeError(
                 "a tensor that an exact gradient still needs was modified in place: its sum is made at the end of the backward pass, of "
                 "gradients that accumulate at the end of the last one (docs/distributed.md)"
             )
+
+    def array(self) -> Array:
+        self.check()
         return as_array(self._tensor)
 
     @property
@@ -64,6 +68,9 @@ class Received(Operand):
 
     def __init__(self, a: Array) -> None:
         self._array = a
+
+    def check(self) -> None:
+        return None
 
     def array(self) -> Array:
         return self._array
