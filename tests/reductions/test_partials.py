@@ -121,10 +121,94 @@ def test_random_shapes_parts_and_trees(lib, rng):
     assert 0 < opened < total / 2
 
 
+def few_bits(rng, fmt, *shape):
+    """Numbers whose sums are often ties, or cancel."""
+    spread = {"f16": 3, "bf16": 10, "f32": 40}[fmt]
+    made = rng.integers(-9, 10, shape) * 2.0 ** rng.integers(-spread, spread + 1, shape)
+    if rng.integers(2) and len(made) > 1:
+        made[len(made) // 2 : len(made) // 2 * 2] = -made[: len(made) // 2]
+    return made.astype(FORMATS[fmt][0])
+
+
+def cut(rng, n):
+    """Where up to 16 parts of n terms begin and end."""
+    cuts = [0, *sorted(rng.integers(0, n + 1, int(rng.integers(1, 17)) - 1)), n]
+    return list(zip(cuts, cuts[1:], strict=False))
+
+
+def random_scatter(lib, rng, fmt):
+    rows, cols, n = (int(v) for v in (*rng.integers(1, 6, 2), rng.integers(0, 40)))
+    src, index = few_bits(rng, fmt, n, cols), rng.integers(0, rows, n)
+    parts = [Scatter(lib, fmt, rows, index[i:j], laid_out(rng, src[i:j])) for i, j in cut(rng, n)]
+    want = [[exact_bits(src[index == r, j].tolist(), fmt) for j in range(cols)] for r in range(rows)]
+    return parts, np.array(want, FORMATS[fmt][1])
+
+
+def random_sum(lib, rng, fmt):
+    """Rows, as products with ones."""
+    n, cols = int(rng.integers(0, 60)), int(rng.integers(1, 9))
+    x = few_bits(rng, fmt, n, cols)
+    ones = np.broadcast_to(np.ones(1, x.dtype), (1, n))
+    parts = [Product(lib, fmt, ones[:, i:j], laid_out(rng, x[i:j])) for i, j in cut(rng, n)]
+    return parts, np.array([[exact_bits(column, fmt) for column in x.T.tolist()]], FORMATS[fmt][1])
+
+
+def random_convolution(lib, rng, fmt):
+    dims, groups = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    kernel = tuple(int(v) for v in rng.integers(1, 4, dims))
+    stride, low = int(rng.integers(1, 3)), int(rng.integers(0, 2))
+    size = tuple(k + int(v) for k, v in zip(kernel, rng.integers(0, 3, dims), strict=True))
+    batch, inputs, outputs = int(rng.integers(1, 7)), groups * int(rng.integers(1, 3)), groups * int(rng.integers(1, 3))
+    options = {"stride": stride, "low": low, "groups": groups}
+
+    def geometry(n):
+        return convolutions.Geometry(n, inputs, outputs, size, kernel, **options)
+
+    whole_batch = geometry(batch)
+    x, g = (few_bits(rng, fmt, *shape) for shape in (whole_batch.x_shape, whole_batch.y_shape))
+    _, terms = convolutions.sums(whole_batch, "grad_weight", x.astype(float), None, g.astype(float))
+    parts = [Convolution(lib, fmt, geometry(j - i), x[i:j].copy(), g[i:j].copy()) for i, j in cut(rng, batch)]
+    want = np.empty(whole_batch.w_shape, FORMATS[fmt][1])
+    for index, pairs in terms.items():
+        want[index] = exact_bits(pairs, fmt)
+    return parts, want
+
+
+OTHERS = random_scatter, random_sum, random_convolution
+
+
+def other_shapes(lib, rng, make, count):
+    """As random_shapes, of other sums than products."""
+    total = opened = 0
+    for i in range(count):
+        parts, want = make(lib, rng, NAMES[i % 3])
+        got, left = whole(lib, NAMES[i % 3], parts, rng)
+        wrong = np.argwhere(bits(got) != want)
+        assert not len(wrong), (i, NAMES[i % 3], want.shape, wrong[0])
+        total, opened = total + got.size, opened + left
+    return total, opened
+
+
+@pytest.mark.parametrize("make", OTHERS)
+def test_other_sums_of_random_shapes(lib, rng, make):
+    total, opened = other_shapes(lib, rng, make, 30)
+    assert 0 < opened < total * 0.9
+
+
+def _many(what, found):
+    print(f"{what}: {found[0]} elements, {found[1]} of them open")
+    assert 0 < found[1] < found[0] * 0.9
+
+
 @pytest.mark.exhaustive
 def test_a_hundred_thousand_shapes(lib):
-    total, opened = random_shapes(lib, np.random.default_rng(100_000), 100_000)
-    assert 0 < opened < total / 2
+    _many("products", random_shapes(lib, np.random.default_rng(100_000), 100_000))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("make", OTHERS)
+def test_a_hundred_thousand_shapes_of_other_sums(lib, make):
+    _many(make.__name__, other_shapes(lib, np.random.default_rng(100_000), make, 100_000))
 
 
 @FMT

@@ -2,7 +2,8 @@
 
 `python ranks.py MODULE DIRECTORY SIZE ...` imports a module of this folder once and runs its `main(rank, size, directory)` in so many forked
 processes, one size after the other. What they find they write into the directory. No process outlives its time. Where RANK_ISAS names
-instruction sets, each rank imports the module itself, with the next of them.
+instruction sets, each rank imports the module itself, with the next of them. RANK_RUNS says how often all of this is done; the number of a run is
+in RANK_RUN, and in each but the first a rank may end itself by SIGKILL.
 """
 
 import gc
@@ -44,7 +45,9 @@ def _rank(name: str, rank: int, size: int, directory: pathlib.Path) -> None:
     import torch.distributed as dist
 
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{directory}/store-{size}", rank=rank, world_size=size)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{directory}/store-{size}-{os.environ['RANK_RUN']}", rank=rank, world_size=size
+    )
     module.main(rank, size, directory)
     dist.barrier()
     gc.collect()  # models that hold a group are gone before it is
@@ -58,7 +61,9 @@ def main() -> int:
     name, directory, *sizes = sys.argv[1:]
     if not os.environ.get("RANK_ISAS"):
         importlib.import_module(name)
-    for size in map(int, sizes):
+    runs = int(os.environ.get("RANK_RUNS", "1"))
+    for run_, size in ((i, int(size)) for i in range(runs) for size in sizes):
+        os.environ["RANK_RUN"] = str(run_)
         children = []
         for rank in range(size):
             child = os.fork()
@@ -74,8 +79,8 @@ def main() -> int:
                     sys.stderr.flush()
                     os._exit(code)
             children.append(child)
-        bad = [os.waitpid(child, 0)[1] for child in children]
-        if any(bad):
+        ends = [os.waitpid(child, 0)[1] for child in children]
+        if any(status and not (run_ and status == signal.SIGKILL) for status in ends):
             return 1
     return 0
 

@@ -55,6 +55,10 @@ class Group:
             at += count
         return Done()
 
+    def _allgather_base(self, out, given):
+        out.view(RANKS, -1)[:] = torch.stack(self.threads.told(self._rank, given.clone()))
+        return Done()
+
 
 def _gathered(group, tensor):
     return torch.stack(group.threads.told(group.rank(), tensor.clone()))
@@ -174,3 +178,40 @@ def test_an_error_of_one_rank_is_that_of_all(uses, monkeypatch, function):
     assert all(isinstance(g, RuntimeError) for g in got), got
     (text,) = {str(g) for g in got}
     assert ("modified in place" if function == "modified" else "MemoryError: no memory") in text
+
+
+@pytest.mark.parametrize("axes", [None, [0] * 7])
+def test_no_memory_for_what_is_sent_is_an_error_of_all(uses, monkeypatch, axes):
+    """One rank has none for its n-th buffer: sums are parts, of which nothing is decided, and operands."""
+
+    def bytes_of(found):
+        return 0 if all(isinstance(u.record, Terms) for u in found) else 1 << 40
+
+    real, calls = exchange._empty, {}
+
+    def empty(n, *dtype):
+        rank = threading.current_thread()
+        calls[rank] = calls.get(rank, 0) + 1
+        if rank is failing[0] and calls[rank] == number:
+            raise MemoryError("no memory")
+        return real(n, *dtype)
+
+    failing, number, begin = [None], 0, threading.Thread.start
+
+    def start(thread):
+        failing[0] = thread  # the last rank
+        begin(thread)
+
+    monkeypatch.setattr(partials, "nbytes", bytes_of)
+    monkeypatch.setattr(partials, "joined", nothing_decided)
+    monkeypatch.setattr(exchange, "_empty", empty)
+    monkeypatch.setattr(exchange, "_TOGETHER", 100)
+    on_each_rank(monkeypatch, uses, axes)
+    buffers = max(calls.values())
+    assert buffers > 8
+    monkeypatch.setattr(threading.Thread, "start", start)
+    for number in range(1, buffers + 1):  # noqa: B007  which empty() reads
+        calls.clear()
+        got = on_each_rank(monkeypatch, uses, axes)
+        assert all(isinstance(g, RuntimeError) for g in got), (number, got)
+        assert {str(g) for g in got} == {"MemoryError: no memory"}

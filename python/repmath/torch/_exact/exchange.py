@@ -8,9 +8,9 @@ the results are given to all, or each rank gets its part of them. Which way a pa
 
 import math
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -23,6 +23,8 @@ from . import partials
 from .held import Held, extended, rounded
 from .records import Use, settle
 
+_T = TypeVar("_T")
+
 
 def owners(sizes: Sequence[int], ranks: int) -> list[int]:
     """An owner for each of so many elements: the next largest goes to the rank that has the fewest."""
@@ -34,15 +36,51 @@ def owners(sizes: Sequence[int], ranks: int) -> list[int]:
     return made
 
 
-def _exchanged(group: Any, parts: Sequence[bytes]) -> list[bytes]:
+class _Errors:
+    """Keeps the first error inside of it, as the text that all ranks shall have: they go on to the next agreement together."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        if isinstance(error, Exception):
+            self.text = self.text or (str(error) if isinstance(error, Uncovered) else f"{type(error).__name__}: {error}")
+        return error is None or isinstance(error, Exception)
+
+
+def _empty(n: int, dtype: torch.dtype = torch.uint8) -> torch.Tensor:
+    return torch.empty(n, dtype=dtype)
+
+
+def _with_room(group: Any, make: Callable[[], _T]) -> _T:
+    """What is made before ranks send anything into it: where one has no memory for it, that is the error of all."""
+    errors = _Errors()
+    made: Any = None
+    with errors:
+        made = make()
+    agree(group, (11,), errors.text)
+    return made  # type: ignore[no-any-return]
+
+
+def _exchanged(group: Any, parts: Sequence[bytes]) -> list[memoryview]:
     """Bytes for each rank; those that each rank has for this one."""
     lengths = _gathered(group, torch.tensor([len(p) for p in parts])).tolist()
     incoming = [row[group.rank()] for row in lengths]
-    data = bytearray(b"".join(parts))
-    sent = torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
-    received = torch.empty(sum(incoming), dtype=torch.uint8)
+
+    def room() -> tuple[torch.Tensor, torch.Tensor]:
+        sent, first = _empty(sum(map(len, parts))), 0
+        for p in parts:
+            if p:
+                sent[first : first + len(p)] = torch.frombuffer(bytearray(p), dtype=torch.uint8)
+            first += len(p)
+        return sent, _empty(sum(incoming))
+
+    sent, received = _with_room(group, room)
     group.alltoall_base(received, sent, incoming, [len(p) for p in parts]).wait()
-    found, made, first = received.numpy().tobytes(), [], 0
+    found, made, first = memoryview(received.numpy()), [], 0
     for n in incoming:
         made.append(found[first : first + n])
         first += n
@@ -52,7 +90,7 @@ def _exchanged(group: Any, parts: Sequence[bytes]) -> list[bytes]:
 def gathered_arrays(group: Any, place: int, a: Array) -> list[tuple[int, Array]]:
     """The arrays of all ranks, with their places."""
     agree(group, (9, a.ndim, *a.shape[1:3]))
-    data = pickle.dumps((place, np.ascontiguousarray(a)), protocol=5)
+    data = _with_room(group, lambda: pickle.dumps((place, np.ascontiguousarray(a)), protocol=5))
     return [pickle.loads(part) for part in _exchanged(group, [data] * group.size())]
 
 
@@ -172,21 +210,6 @@ def reduced(
     return _shared(group, sums, rank) if axes is None else _divided(group, sums)
 
 
-class _Errors:
-    """Keeps the first error inside of it, as the text that all ranks shall have: they go on to the next agreement together."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        if isinstance(error, Exception):
-            self.text = self.text or (str(error) if isinstance(error, Uncovered) else f"{type(error).__name__}: {error}")
-        return error is None or isinstance(error, Exception)
-
-
 def _choose(group: Any, sums: Sequence[_Sum]) -> None:
     """Which way each sum takes: that on which fewer bytes are sent."""
     size = group.size()
@@ -222,7 +245,9 @@ def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[t
     size, rank = group.size(), group.rank()
     lengths = [sum(s.numbers(size, r) for s in sums) for r in range(size)]
     ends = np.cumsum(lengths).tolist()
-    outgoing, at = np.empty(sum(lengths)), [end - n for n, end in zip(lengths, ends, strict=True)]
+    at = [end - n for n, end in zip(lengths, ends, strict=True)]
+    given, received = _with_room(group, lambda: [_empty(n, torch.float64) for n in (sum(lengths), size * lengths[rank])])
+    outgoing, incoming = given.numpy(), received.numpy()
     for s in sums:
         made: tuple[Array, Array] | None = None
         with errors:
@@ -235,8 +260,7 @@ def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[t
                 outgoing[at[r] : at[r] + n] = s.share(made[0], size, r)
                 outgoing[at[r] + n : end] = made[1]
             at[r] = end
-    incoming = np.empty(size * lengths[rank])
-    group.alltoall_base(torch.from_numpy(incoming), torch.from_numpy(outgoing), [lengths[rank]] * size, lengths).wait()
+    group.alltoall_base(received, given, [lengths[rank]] * size, lengths).wait()
     rows, first, open_ = incoming.reshape(size, -1), 0, []
     for s in sums:
         n = s.length(size, rank)
@@ -282,12 +306,19 @@ def _decide(group: Any, sums: Sequence[_Sum], open_: dict[int, Array]) -> None:
     most = int(of_all.sum(1).max())
     if not most:
         return
-    mine = torch.zeros(most, dtype=torch.int64)
-    own = [sums[i].share(np.arange(sums[i].size), size, rank)[v] for i, v in sorted(open_.items())]
-    listed = np.concatenate(own) if own else np.empty(0, np.int64)
-    mine[: len(listed)] = torch.from_numpy(listed)
-    places = _gathered(group, mine).numpy()
     errors = _Errors()
+
+    def room() -> tuple[torch.Tensor, torch.Tensor]:
+        mine = _empty(most, torch.int64).zero_()
+        first = 0
+        for i, v in sorted(open_.items()):
+            mine[first : first + len(v)] = torch.from_numpy(sums[i].share(np.arange(sums[i].size), size, rank)[v])
+            first += len(v)
+        return mine, _empty(size * most, torch.int64)
+
+    mine, rows = _with_room(group, room)
+    group._allgather_base(rows, mine).wait()
+    places = rows.view(size, -1).numpy()
     asked: list[dict[int, Array]] = []
     for r in range(size):
         ends = np.cumsum(of_all[r].numpy())
@@ -335,51 +366,54 @@ def _shared(group: Any, sums: Sequence[_Sum], rank: int) -> list[torch.Tensor]:
     def held(s: _Sum, r: int) -> int:
         return int(s.dtype.itemsize) * (s.length(size, r) if s.owner < 0 else s.size * (s.owner == r))
 
-    mine = np.zeros(max(sum(held(s, r) for s in sums) for r in range(size)), np.uint8)
+    most = max(sum(held(s, r) for s in sums) for r in range(size))
+    mine, rows, *flat = _with_room(group, lambda: [_empty(n) for n in (most, size * most, *map(_nbytes, sums))])
     first = 0
     for s in sums:
         n = held(s, rank)
         if n:
-            mine[first : first + n] = _bytes(s.made)
+            mine[first : first + n] = torch.from_numpy(_bytes(s.made))
         first += n
         s.made = None
-    rows = _gathered(group, torch.from_numpy(mine))
-    at = [0] * size
-    results = []
-    for s in sums:
-        pieces = []
+    group._allgather_base(rows, mine).wait()
+    at = [r * most for r in range(size)]
+    for s, whole in zip(sums, flat, strict=True):
+        first = 0
         for r in range(size):
             n = held(s, r)
-            if n:
-                pieces.append(rows[r, at[r] : at[r] + n])
+            whole[first : first + n] = rows[at[r] : at[r] + n]
+            first += n
             at[r] += n
-        whole = torch.cat(pieces) if pieces else torch.empty(0, dtype=torch.uint8)
-        results.append(whole.view(s.dtype).view(s.shape))
-    return results
+    return [whole.view(s.dtype).view(s.shape) for s, whole in zip(sums, flat, strict=True)]
+
+
+def _nbytes(s: _Sum) -> int:
+    return int(s.size * s.dtype.itemsize)
 
 
 def _divided(group: Any, sums: Sequence[_Sum]) -> list[torch.Tensor]:
     """This rank's parts of what owners have made, beside those that it has made itself."""
     size, rank = group.size(), group.rank()
     owned = [s for s in sums if s.owner >= 0]
-    received = [b""] * size
-    if owned:
+
+    def room() -> tuple[list[bytes], list[torch.Tensor]]:
         mine = [(s, _bytes(s.made).view(f"V{s.dtype.itemsize}")) for s in owned if s.owner == rank]
-        received = _exchanged(group, [b"".join(s.share(v, size, r).tobytes() for s, v in mine) for r in range(size)])
+        results = [torch.empty(0) if s.owner < 0 else _empty(s.length(size, rank), s.dtype) for s in sums]
+        return [b"".join(s.share(v, size, r).tobytes() for s, v in mine) for r in range(size)], results
+
+    sent, results = _with_room(group, room)
+    received = _exchanged(group, sent) if owned else []
     at = [0] * size
-    results = []
-    for s in sums:
+    for i, s in enumerate(sums):
         assert s.axis is not None
         shape = list(s.shape)
         shape[s.axis] = part_of(shape[s.axis], size, rank)[1]
         if s.owner < 0:
-            results.append(as_tensor(s.made).view(shape))
+            results[i] = as_tensor(s.made).view(shape)
             continue
         n = s.length(size, rank) * s.dtype.itemsize
-        result = torch.empty(shape, dtype=s.dtype)
         if n:
-            data = bytearray(received[s.owner][at[s.owner] : at[s.owner] + n])
-            result.view(-1).view(torch.uint8).copy_(torch.frombuffer(data, dtype=torch.uint8))
+            results[i].view(torch.uint8).numpy()[:] = received[s.owner][at[s.owner] : at[s.owner] + n]
         at[s.owner] += n
-        results.append(result)
+        results[i] = results[i].view(shape)
     return results
