@@ -92,7 +92,7 @@ def _sentence(agree: int, differ: int, missing: int) -> str:
     here = f"repmath {_core.library_version()} on {_core.isa()}"
     if differ or missing:
         return f"{here}: of {agree + differ + missing} results {differ} differ from the published ones, and of {missing} none is published."
-    return f"{here}: all {agree} results are the published ones, bit for bit."
+    return f"{here}: {f'all {agree} results are the published ones' if agree != 1 else 'the result is the published one'}, bit for bit."
 
 
 def _operators(formats: Sequence[str] | None) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 macOS, and run for Windows under wine and for musl."""
 
 import os
+import pathlib
 import re
 import subprocess
 
@@ -172,10 +173,37 @@ def test_macos_links(target):
 
 
 @whole
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="runs on x86-64")
-def test_musl_bits():
-    target = "x86_64-linux-musl"
+def test_windows_on_arm_links():
+    target = "aarch64-windows-gnu"
     where = cross_zig(f"zig-{target}", target, *ZIG[target])
+    found = next(where.glob("*repmath*.dll")).read_bytes()
+    head = int.from_bytes(found[60:64], "little")
+    assert found[head : head + 6] == b"PE\0\0\x64\xaa"  # its machine
+    assert b"rm_exp_f64\0" in found
+    assert (where / "tests/c/test_status.exe").exists()
+
+
+def musl() -> pathlib.Path:
+    """The build for musl by Debian's wrapper of gcc, of the base instruction set: zig would build musl anew for the flags of each."""
+    (compiler,) = need("musl-gcc")
+    return build(
+        "musl",
+        "CMAKE_SYSTEM_NAME=Linux",
+        "CMAKE_SYSTEM_PROCESSOR=generic",  # which has no other build
+        f"CMAKE_C_COMPILER={compiler}",
+        "CMAKE_BUILD_TYPE=Cross",
+        f"CMAKE_C_FLAGS={QUICK}",
+        "REPMATH_OPENMP=OFF",  # gcc's library of threads is glibc's
+        "REPMATH_BUILD_TESTS=ON",
+    )
+
+
+@whole
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="runs on x86-64")
+@pytest.mark.parametrize("compiler", ["gcc", "zig"])
+def test_musl_bits(compiler):
+    target = "x86_64-linux-musl"
+    where = musl() if compiler == "gcc" else cross_zig(f"zig-{target}", target, *ZIG[target])
     for name in ("test_status", "test_env", "test_strides", "test_isa", "test_threads"):
         out = run(where / "tests/c" / name)
         assert re.search(r"\d+ passed, 0 failed", out), out
