@@ -4,7 +4,7 @@ add_compile_options(-ffp-contract=off -fno-math-errno $<$<CONFIG:Release>:-O3> $
 # No exception passes through C, and tables for unwinding are a fortieth of a wheel; builds for debuggers keep theirs.
 add_compile_options($<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:Release>>:-fno-asynchronous-unwind-tables>)
 
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64") # as Linux, Windows and the BSDs say
   set(RM_ISAS base avx2 avx512)
   set(RM_ISA_FLAGS_avx2 -DRM_CFG_SIMD=RM_SIMD_AVX2 -mavx2 -mfma -mf16c)
   set(RM_ISA_FLAGS_avx512 -DRM_CFG_SIMD=RM_SIMD_AVX512 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512vl -mavx512bw
