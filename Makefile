@@ -23,7 +23,7 @@ help:
 	@echo "make tsan             run the C tests under ThreadSanitizer"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
 	@echo "make platforms        build the library for Windows, macOS and musl and by clang, and run what can be run here, sanitizers and nvcc too (needs gcc-mingw-w64-x86-64-posix,"
-	@echo "                      wine64 and zig of PyPI's ziglang; what is missing is skipped)"
+	@echo "                      wine64, musl-tools, and PyPI's ziglang and auditwheel; what is missing is skipped)"
 	@echo "make test-exhaustive  run every input of each 32-bit function (minutes)"
 	@echo "make test-opinfo      compare the bits of many samples of PyTorch's operators between instruction sets (minutes)"
 	@echo "make oracle           compare every input of each 32-bit function of one argument with an independent oracle (an hour)"

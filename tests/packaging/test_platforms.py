@@ -1,13 +1,15 @@
 """Other systems: what depends on the system compiled for each of them; with REPMATH_PLATFORMS=1 (`make platforms`) the whole library, linked for
 macOS, and run for Windows under wine and for musl."""
 
+import importlib.util
 import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
-from native import QUICK, ROOT, build, cross_zig, default_build, digests, for_platforms, mingw, need, run, zig
+from native import BUILDS, QUICK, ROOT, build, cross_zig, default_build, digests, for_platforms, mingw, need, run, zig
 
 whole = for_platforms("the whole library takes minutes")
 
@@ -170,6 +172,21 @@ def test_macos_links(target):
     )  # 64 bits, its machine
     assert b"_rm_exp_f64\0" in found.read_bytes()
     assert (where / "tests/c/test_status").exists()
+
+
+@whole
+@pytest.mark.skipif(os.uname().sysname != "Linux", reason="a wheel for Linux")
+def test_manylinux(tmp_path):
+    """The wheel needs glibc, in the newest version that was there to link, and gcc's OpenMP, which auditwheel puts beside it."""
+    for module in ("auditwheel", "scikit_build_core"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"not installed: {module}")
+    folder = f"--config-settings=build-dir={BUILDS / 'default'}"
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", folder, "-w", tmp_path, ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    said = " ".join(run(sys.executable, "-m", "auditwheel", "show", wheel).split())
+    assert re.search(r'constrains the platform tag to "manylinux_2_\d+_\w+"', said), said
+    assert set(re.findall(r"(lib[\w+.-]*\.so\S*) with versions", said)) <= {"libc.so.6", "libm.so.6", "libgomp.so.1"}, said
 
 
 def musl() -> pathlib.Path:
