@@ -1,12 +1,14 @@
 """rm_gemm, RN(alpha A B + beta C), against exact rationals on every instruction set: one rounding, whatever the factors."""
 
 import itertools
+import math
+from fractions import Fraction
 
 import native
 import numpy as np
 import pytest
 from convolution_library import FORMATS, dtype_of
-from exact_oracle import bits
+from exact_oracle import bits, exact
 from flushing import flushing
 from gemm_library import (
     F64,
@@ -71,6 +73,20 @@ def test_cancellation(lib, rng, fmt):
     for off in (0.0, half * 2.0**-60, -half * 2.0**-60):  # 1 + half an ulp, and a hair beside it
         check(lib, fmt, 1.0, np.array([[1.0, half, off]], dtype), np.ones((3, 1), dtype), 1.0, np.zeros((1, 1), dtype))
         check(lib, fmt, 1.0, np.array([[half, off]], dtype), np.ones((2, 1), dtype), 1.0, np.ones((1, 1), dtype))
+
+
+def test_scaled_products_beside_ties(lib, rng):
+    """alpha A B in float64, whose sums are brought to a tie of the scaled result, up to 2^-100 of it, by the last two products."""
+    for alpha in (1 / math.sqrt(32), 1 / math.sqrt(128), -0.1, 3.0, 0.125):
+        a, b = rng.standard_normal((12, 9)), rng.standard_normal((9, 5))
+        b[-2:] = [[2.0**-60], [1.0]]
+        for row in a:
+            product = Fraction(alpha) * exact(row[:-2], b[:-2, 0])
+            tie = Fraction(float(product)) + Fraction(math.ulp(float(product))) / 2
+            rest = tie / Fraction(alpha) - product / Fraction(alpha)
+            row[-1] = float(rest)
+            row[-2] = float((rest - Fraction(row[-1])) * 2**60)
+        check(lib, "f64", alpha, a, b, 0.0, np.full((12, 5), np.nan))
 
 
 @pytest.mark.parametrize("fmt", ["f32", "f64"])

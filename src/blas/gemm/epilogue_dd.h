@@ -34,6 +34,21 @@ RM_FN rm_scaled rm_add_bias(rm_scaled s, vf64 bias, vi64 shift) {
   return s;
 }
 
+/* Whether sums are multiplied by alpha in vectors: those of alpha A B, where alpha is no extreme number. */
+RM_FN int rm_scales_in_vectors(const rm_alpha_beta *t, const int fmt) {
+  const double size = __builtin_fabs(t->alpha);
+  return fmt == RM_F64 && rm_is_zero(t->beta) && size >= 0x1p-100 && size <= 0x1p100;
+}
+
+/* alpha s. hi is 0 or at least 2^-51, so that its product is exact in two parts, p and at most u |p|; the low part, l, rounds
+ * by u |alpha lo| + u |l|, and the test by u |l|. As |alpha lo| <= |l| + u |p|, these are below 4u |l| + 4u^2 |p|, which is
+ * RM_BOUND_DD_BIAS times |p| + |l|/u. */
+RM_FN rm_scaled rm_times_alpha(rm_scaled s, double alpha) {
+  const vf64 a = vf64_set1(alpha), p = vf64_mul(s.hi, a), l = vf64_mad(s.lo, a, vf64_mul_err(s.hi, a, p));
+  const vf64 size = vf64_mad(vf64_abs(l), vf64_set1(0x1p53), vf64_abs(p)), err = vf64_mul(s.err, vf64_abs(a));
+  return (rm_scaled){p, l, vf64_mad(size, vf64_set1(RM_BOUND_DD_BIAS), vf64_mul(err, vf64_set1(1.0 + 0x1p-50))), s.good};
+}
+
 /* Rounds one vector of C to the given format; returns the lanes for the resolver. */
 RM_FN uint32_t rm_round_scaled(rm_scaled s, vi64 shift, const int fmt, char *out) {
   vi64 back = vi64_sub(vi64_set1(0), shift);

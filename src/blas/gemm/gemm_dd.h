@@ -72,7 +72,7 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
   for (int q = 0; q < rows; q++) {
     vi64 row_shift = vi64_set1((int64_t)rm_bits64(w->row_shift[i + q]));
     for (int v = 0; v < nv; v++) {
-      if (p->alpha_beta) { /* its last step is taken one by one: rm_resolve_alpha_beta_dd */
+      if (p->alpha_beta && !rm_scales_in_vectors(p->alpha_beta, fmt)) { /* one by one: rm_resolve_alpha_beta_dd */
         const int left = cols - v * RM_LANES;
         t->flagged[q * nv + v] = (uint8_t)((1u << (left < RM_LANES ? left : RM_LANES)) - 1);
         total += left < RM_LANES ? left : RM_LANES;
@@ -81,6 +81,7 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
       int at = v * RM_LANES, lanes = cols - at < RM_LANES ? cols - at : RM_LANES, x = (q * nv + v) * RM_LANES;
       rm_scaled s = {vf64_load(t->hi + x), vf64_load(t->lo + x), bound, all};
       vi64 shift = vi64_add(row_shift, vf64_bits(vf64_load(w->col_shift + j + at)));
+      if (p->alpha_beta) s = rm_times_alpha(s, p->alpha_beta->alpha);
       if (p->bias.base)
         s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + i + q, block->col + j + at, lanes, fmt), shift);
       uint32_t undecided;

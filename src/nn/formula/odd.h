@@ -221,7 +221,10 @@ static uint32_t rm_formula_odd(const rm_formula_problem *problem, int64_t begin,
     else if (y != buffer[0]) rm_row_load(n, problem->y + at, size, fmt, 1.0, y);
     rm_odd_values(problem->formula, a, rm_formula_by_number(problem), whole, buffer[0], y, r);
     int64_t beyond = 0;
-    for (int k = 0; k < whole; k++) beyond |= __builtin_fabs(r[k]) < overflow[fmt] ? 0 : -1;
+    for (int k = 0; k < whole; k++) { /* of an infinite x, as beside a mask, an infinite result raises nothing */
+      const int ends = (r[k] == r[k]) & (__builtin_fabs(buffer[0][k]) > 0x1.fffffffffffffp1023);
+      beyond |= (__builtin_fabs(r[k]) < overflow[fmt]) | ends ? 0 : -1;
+    }
     if (RM_UNLIKELY(beyond != 0))
       for (int k = 0; k < n; k++)
         if (!(__builtin_fabs(r[k]) < overflow[fmt]) && !(flags & RM_FLAG_INVALID && r[k] != r[k])) /* all a NaN may owe */

@@ -163,8 +163,8 @@ static uint64_t average_of(const rm_pool_problem *f, average *a, const char *y, 
   return bits;
 }
 
-/* The row of results in a format below binary64, next to each other in out: in vectors, as far as these decide. Returns how
- * many they leave, whose places are then in state->undecided. */
+/* The row of results, next to each other in out: in vectors, as far as these decide. Returns how many they leave, whose
+ * places are then in state->undecided. */
 static int64_t average_vectors(const rm_pool_problem *f, const average *a, char *out, rm_row_state *state) {
   const rm_pool_axis *w = &f->axis[2];
   const int64_t n = a->results;
@@ -178,13 +178,19 @@ static int64_t average_vectors(const rm_pool_problem *f, const average *a, char 
     longest = w->count[r] > longest ? w->count[r] : longest;
     const int64_t by = divisor_of(f, a, r, w->count[r] == 0);
     const int far = by <= 0 || by >= INT64_C(1) << 20 || !is_uniform(f, a, r);
-    divisor[r] = far ? 1.0 : (double)by, slack[r] = far ? -1.0 : by & (by - 1) ? 0x1p-51 : 0.0;
+    divisor[r] = far ? (f->format == RM_F64 ? 0.0 : 1.0) : (double)by, slack[r] = far ? -1.0 : by & (by - 1) ? 0x1p-51 : 0.0;
   }
   for (int64_t r = each; r < n; r++) divisor[r] = divisor[0], slack[r] = slack[0];
   for (int64_t r = n; r < padded; r++) divisor[r] = 1.0, slack[r] = to.sum[r] = to.low[r] = to.size[r] = 0.0;
   const struct rm_pool_kernels *const k = state->k->pooling;
   k->join(n, longest, w->first, w->count, a->none, from, a->rows == 1, to);
-  k->quotients(n, 0x1.2p-52 * (double)(a->rows * longest + 2), divisor, slack, to);
+  const double bound = 0x1.2p-52 * (double)(a->rows * longest + 2);
+  if (f->format == RM_F64) {
+    const int64_t left = k->rounded(n, bound, divisor, to, out, state->undecided);
+    state->tiers.fast += n - left;
+    return left;
+  }
+  k->quotients(n, bound, divisor, slack, to);
   for (int64_t r = 0; r < n; r++)
     if (slack[r] < 0.0) to.size[r] = rm_from_bits64(rm_infinity_bits(RM_F64)); /* left to average_of */
   const rm_row_store store = {.n = n, .u = to.sum, .v = to.size, .fmt = f->format, .out = out, .undecided = state->undecided};
@@ -240,7 +246,7 @@ static void average_row(const void *operation, int64_t row, rm_row_state *state)
   a.uniform = !f->backward || f->divisor || (d->same[p.r[0]] && h->same[p.r[1]]);
   const int here = f->sy[4] == bytes && planes == 1;
   char *const y = f->y + offset_of(&p, f->sy), *const out = here ? y : (char *)rm_row_buffer(state, BUFFERS);
-  const int vectors = format != RM_F64 && a.rows;
+  const int vectors = a.rows != 0;
   const int64_t left = vectors ? average_vectors(f, &a, out, state) : a.results;
   for (int64_t i = 0; i < left; i++) {
     const int64_t r = vectors ? state->undecided[i] : i;

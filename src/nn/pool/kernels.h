@@ -20,4 +20,7 @@ struct rm_pool_kernels {
                const double *const *from, int exact, rm_pool_totals to);
   /* sum = the averages of these totals by the divisors, size = bounds of their errors as RM_ROW_GIVEN takes them. */
   void (*quotients)(int64_t n, double bound, const double *divisor, const double *slack, rm_pool_totals to);
+  /* The averages of binary64, rounded, to out, where they are decided: divisors are whole numbers below 2^20, or 0 for what
+   * is left. Returns how many indices are in undecided. */
+  int64_t (*rounded)(int64_t n, double bound, const double *divisor, rm_pool_totals to, char *out, int64_t *undecided);
 };
