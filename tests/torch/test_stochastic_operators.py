@@ -2,6 +2,7 @@
 of their elements."""
 
 import itertools
+import math
 import re
 
 import pytest
@@ -17,7 +18,7 @@ from opinfo_cases import DATABASE, arguments, samples  # noqa: E402
 
 torch = pytest.importorskip("torch")
 
-from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_exact, _stochastic_wide, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_exact, _stochastic_wide, reproducible, stochastic  # noqa: E402
 from repmath.torch._aten.table import OPERATORS  # noqa: E402
 from repmath.torch._stochastic_balls import Last  # noqa: E402
 from repmath.torch._tensors import as_tensor  # noqa: E402
@@ -196,6 +197,31 @@ def test_enclosures_of_other_calls(mode, calls, open_balls):
     assert sum(check(*call, mode) for call in calls) > 90
 
 
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+def test_own_operators_by_enclosures(mode, open_balls):
+    """They are PyTorch's, whose arguments have other names; also where binary64 has 0."""
+    x = torch.rand(6, 5, generator=torch.Generator().manual_seed(3)) * 9 - 5
+    x[0], w, b = torch.tensor([0.0, -0.0, 3.0, -3.0, -7.0]), x[:3] / 7, x[0, :3] + 1
+    aten, own = torch.ops.aten, torch.ops.repmath
+    calls = (
+        (own.hardsigmoid, (x,), aten.hardsigmoid, (x,)),
+        (own.hardsigmoid_backward, (x * 3, x), aten.hardsigmoid_backward, (x * 3, x)),
+        (own.leaky_relu, (x, 0.3), aten.leaky_relu, (x, 0.3)),
+        (own.leaky_relu_backward, (x * 3, x, 0.3), aten.leaky_relu_backward, (x * 3, x, 0.3, False)),
+        (own.cumsum, (x, 1), aten.cumsum, (x, 1)),
+        (own.logsumexp, (x, 1), aten.logsumexp, (x, [1])),
+        (own.var, (x, [1], False, 1.0), aten.var, (x, [1])),
+        (own.std, (x, [1], False, 1.0), aten.std, (x, [1])),
+        (own.linear, (x, w, b), aten.linear, (x, w, b)),
+    )
+    for number, (ours, given, theirs, others) in enumerate(calls):
+        with stochastic(SEED, number, mode) as block:
+            made = ours(*given)
+        with stochastic(SEED, number, mode) as same:
+            wanted = theirs(*others)
+        assert block.calls == same.calls == 1 and bits(made).tolist() == bits(wanted).tolist(), ours
+
+
 @pytest.mark.parametrize("spoiled", ["slices", "word"])
 def test_enclosures_that_are_wrong_are_seen(monkeypatch, spoiled, calls, open_balls):
     """Controls: a slice that is left out, and words of other elements."""
@@ -257,6 +283,23 @@ def test_losses_with_weights_and_smoothing(shares, reduction):
         words = rounding_oracle.words(SEED, (SAMPLE << 32) + number, 0, len(wanted)).tolist()
         want = [rounding_oracle.rounded(v, "f32", "stochastic", a) if v else 0 for v, a in zip(wanted, words, strict=True)]
         assert bits(made).tolist() == want
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+def test_weights_that_cancel(mode):
+    """A mean over weights that add up to 0 is infinite or NaN, as to nearest."""
+    x, target, weight = (
+        torch.tensor([[0.0, 1.0], [1.0, 3.0]], requires_grad=True),
+        torch.tensor([0, 1]),
+        torch.tensor([1.0, -1.0]),
+    )
+    found = []
+    for block in (reproducible(), stochastic(SEED, SAMPLE, mode)):
+        with block:
+            got = torch.nn.functional.cross_entropy(x, target, weight)
+            (slope,) = torch.autograd.grad(got, x, torch.tensor(1.0))
+        found.append((float(got), slope.tolist()))
+    assert found == [(math.inf, [[-math.inf, math.inf], [-math.inf, math.inf]])] * 2
 
 
 def test_copies_to_narrower_formats_round():

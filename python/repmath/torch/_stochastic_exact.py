@@ -38,14 +38,16 @@ OPEN = "of elements within 2^-52 of a threshold it is"
 
 
 class Call:
-    """A call by the names of its arguments, and the shape of the result that is asked about."""
+    """A call by the names of its arguments, and the shape of the result that is asked about. The library's own operators have `input` where PyTorch has
+    `self`, which stands for it here."""
 
     def __init__(self, func: Any, args: Any, kwargs: Any, number: int, shape: tuple[int, ...]) -> None:
         self.func, self.number, self.shape = func, number, shape
-        self.names = [a.name for a in func._schema.arguments]
-        self.values = {a.name: a.default_value if a.has_default_value() else None for a in func._schema.arguments}
-        self.values |= dict(zip(self.names, args, strict=False)) | kwargs
-        self.positional = len(args)
+        own, arguments = func.namespace == "repmath", func._schema.arguments
+        self.names = ["self" if own and a.name == "input" else a.name for a in arguments]
+        given = (a.default_value if a.has_default_value() else None for a in arguments)
+        self.values = dict(zip(self.names, given, strict=True)) | dict(zip(self.names, args, strict=False)) | kwargs
+        self.positional = len(args)  # all, of the library's own
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -292,7 +294,6 @@ _TERMS: dict[str, list[tuple[tuple[str, ...], str | None]]] = {
     "addmv": [(("self",), "beta"), (("mat", "vec"), "alpha")],
     "addr": [(("self",), "beta"), (("vec1", "vec2"), "alpha")],
     **dict.fromkeys(("addbmm", "baddbmm"), [(("self",), "beta"), (("batch1", "batch2"), "alpha")]),
-    "linear": [(("bias",), None), (("input", "weight"), None)],
     "linalg_cross": [(("self", "other"), None)],
     "vdot": [(("self", "other"), None)],
     "_grouped_mm": [(("self", "mat2"), None)],
@@ -319,6 +320,8 @@ _GRADIENTS = (
 def _terms(call: Call, name: str) -> list[tuple[tuple[str, ...], str | None]] | None:
     if name.endswith(_GRADIENTS):
         return [(("grad_output",), None)]
+    if name == "linear":
+        return [(("bias",), None), ((call.names[0], "weight"), None)]
     if name == "scatter" and call.values.get("reduce") == "add" and isinstance(call.values.get("src"), torch.Tensor):
         return [(("self",), None), (("src",), None)]
     if name in ("_embedding_bag", "_embedding_bag_forward_only") and call["mode"] != 2:
@@ -361,9 +364,10 @@ def _slices(a: Any, bits: int) -> list[tuple[Any, int]]:
 
 def _sum(call: Call, name: str, places: list[int]) -> dict[int, Fraction]:
     """The values at these places."""
-    terms, n = _terms(call, name), divisors(call, name)
+    terms = _terms(call, name)
     if terms is None:
         raise Unknown(OPEN)
+    n = divisors(call, name)
     floats = [k for k, v in call.values.items() if _floats(v)]
     factors = {k: 1 for _, k in terms if k is not None}
     none = {k: torch.zeros_like(call[k], dtype=torch.float64) for k in floats}

@@ -12,6 +12,7 @@ A formula's value that is a boundary of rounding, or a threshold, is decided onl
 - a rational number times an irrational root, plus a rational number, is irrational or the product is 0. Sums of different roots (the gradient with
   respect to the weight of a norm) may be rational: where they are nearer to a threshold than 2^-32000, ValueError says so."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -558,7 +559,7 @@ def _weighted_cross_entropy(at: Any, nearest: Any, given: _Weighted, reduction: 
     if reduction == "none":
         made = at.last(nearest).formula(_weighted_loss, *given.given(), place=lambda r: r.reshape(nearest.shape))
         return made
-    if reduction == "mean" and not given.parts.any():
+    if reduction == "mean" and math.fsum(given.parts.flat) == 0:
         return nearest
 
     def whole(n: Any, *values: Any) -> Any:
@@ -594,7 +595,7 @@ def cross_entropy_backward(
     if weight is not None or smoothing or target.is_floating_point():
         given, h = _Weighted(at, x, target, weight, ignore, smoothing), _wide(g)
         _plain(at, h)
-        if reduction == "mean" and not given.parts.any():
+        if reduction == "mean" and math.fsum(given.parts.flat) == 0:
             return nearest
         factor = np.broadcast_to(h.reshape(-1, 1), (given.rows.shape[0], 1))
         n = given.parts.reshape(1, -1) if reduction == "mean" else _number(1.0)
