@@ -38,7 +38,11 @@ def parsed():
     )
     parser.add_argument("--seconds", type=int, default=120, help="after which a case is ended")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results/coverage.jsonl")
-    parser.add_argument("--write", type=pathlib.Path, help="write a page of the results to this file, and run nothing")
+    parser.add_argument(
+        "--write",
+        type=pathlib.Path,
+        help="write a page of the results to this file, whose kinds without results stay, and run nothing",
+    )
     return parser.parse_args()
 
 
@@ -54,7 +58,8 @@ def main():
         from .page import page
 
         totals = {kind: sum(1 for _ in cases()) for kind, cases in KINDS.items()}
-        options.write.write_text(page(known.values(), totals), encoding="utf-8")
+        before = options.write.read_text(encoding="utf-8") if options.write.exists() else ""
+        options.write.write_text(page(known.values(), totals, before), encoding="utf-8")
         return
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     for module in IMPORTED:  # what every process would import, once

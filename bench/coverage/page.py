@@ -3,6 +3,8 @@
 import contextlib
 import importlib.metadata
 import platform
+import re
+import time
 from collections import Counter, defaultdict
 
 from .cases import OUTCOMES
@@ -48,6 +50,14 @@ def _versions():
             yield f"{name} {importlib.metadata.version(name)}"
 
 
+def _with(kind):
+    """When a kind's results were made, and with which libraries."""
+    names = ("torch",) if kind in ("optimisers", "OpInfo") else ("torch", kind)
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+        return f"Run with {found}, {time.strftime('%Y-%m-%d')}."
+
+
 def _compared(found):
     """What the comparison with binary64 has found, in a sentence."""
     apart = [f["apart"] for f in found if f.get("apart") and f["outcome"] == "passed"]
@@ -56,7 +66,6 @@ def _compared(found):
         return []
     loss, gradients = (max(a[i] for a in networks) for i in (0, 1))
     return [
-        "",
         f"Loss and gradients of {len(networks)} of them, before the step and without dropout, were compared with those of PyTorch in binary64: the "
         f"relative error is at most {loss:.0e} of a loss and {gradients:.0e} of the gradients of a network.",
     ]
@@ -70,12 +79,36 @@ def _summary(kinds, results, totals):
         run = sum(n for outcome, n in counts.items() if outcome != "absent")
         share = f"{100 * counts['passed'] / run:.1f} %" if run else ""
         numbers = " | ".join(str(counts[o]) for o in OUTCOMES)
-        yield f"| [{HEADINGS[kind]}](#{HEADINGS[kind].lower()}) | {totals[kind]} | {sum(counts.values())} | {numbers} | {share} |"
+        yield f"| [{HEADINGS[kind]}](#{HEADINGS[kind].lower()}) | {max(totals[kind], sum(counts.values()))} | {sum(counts.values())} | {numbers} | {share} |"
 
 
-def page(results, totals):
-    """`totals`: how many cases there are of each kind."""
-    results = list(results)
+def earlier(text):
+    """Results of a page, kind by kind, and the sentences of each kind's versions and comparison: of kinds whose results are no longer at hand."""
+    results, said = [], {}
+    for part in re.split(r"^## ", text, flags=re.M)[1:]:
+        kind = next((k for k, heading in HEADINGS.items() if part.startswith(heading + "\n")), None)
+        if kind is not None:
+            said[kind] = [
+                line
+                for line in part.splitlines()
+                if line.startswith(("Run with ", "Loss and gradients of ", "Most of those "))
+            ]
+    for heading, body in re.findall(r"^### (.*)\n\n((?:.+\n)+)", text, flags=re.M):
+        title, outcome = heading.rsplit(": ", 1)
+        kind = next(k for k, h in HEADINGS.items() if h == title)
+        for line in body.splitlines() if outcome != "passed" else [f"- 0 × : {body}"]:
+            detail, cases = re.fullmatch(r"- \d+ × (.*?): ((?:`[^`]*`(?:, )?)+)", line.strip()).groups()
+            results += [
+                {"kind": kind, "case": c, "outcome": outcome, "detail": detail} for c in re.findall(r"`([^`]*)`", cases)
+            ]
+    return results, said
+
+
+def page(results, totals, before=""):
+    """`totals`: how many cases there are of each kind; `before`: a page, from which kinds without results are taken."""
+    results, (old, said) = list(results), earlier(before)
+    here = {f["kind"] for f in results}
+    results += [f for f in old if f["kind"] not in here]
     lines = [
         "# Which programs run under reproducible(strict=True)?",
         "",
@@ -88,9 +121,12 @@ def page(results, totals):
     lines += _summary(kinds, results, totals)
     for kind in kinds:
         found = [f for f in results if f["kind"] == kind]
-        lines += ["", f"## {HEADINGS[kind]}", "", ABOUT[kind], *_compared(found)]
-        if len(found) < totals[kind]:
-            lines += ["", f"Of {totals[kind]} cases {len(found)} were run: the others are not known yet."]
+        own = [_with(kind), *_compared(found)] if kind in here else said[kind]
+        lines += ["", f"## {HEADINGS[kind]}", "", ABOUT[kind]]
+        lines += [line for sentence in filter(None, own) for line in ("", sentence)]
+        total = max(totals[kind], len(found))
+        if len(found) < total:
+            lines += ["", f"Of {total} cases {len(found)} were run: the others are not known yet."]
         for outcome in OUTCOMES[1:-1]:
             reasons = list(_listed(found, outcome))
             if reasons:

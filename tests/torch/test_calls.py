@@ -149,27 +149,6 @@ def test_a_gradient_for_each_element_of_a_mean(dtype):
         torch.ops.aten.mse_loss_backward(g[:5], x, y, 1)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adagrad"])
-def test_sparse_gradients(name):
-    """Refused by name; where PyTorch's own may run, the steps are PyTorch's."""
-
-    def train(mode):
-        torch.manual_seed(1)
-        table = torch.nn.Embedding(6, 3, sparse=True, _weight=torch.arange(18.0).view(6, 3) / 8)
-        optimizer = getattr(torch.optim, name)(table.parameters(), 0.125)
-        with mode:
-            for _ in range(2):
-                optimizer.zero_grad()
-                table(torch.tensor([1, 2, 2])).square().sum().backward()
-                optimizer.step()
-        return table.weight.detach()
-
-    loose = rt.reproducible(strict=False)
-    assert torch.allclose(train(loose), train(cases.NOTHING)) and any("sparse" in key for key in loose.uncovered)
-    with pytest.raises(rt.UncoveredOperatorError, match="sparse"):
-        train(rt.reproducible())
-
-
 def test_nested_tensors():
     """Ragged rows are made of operators that are covered; other nested tensors are refused by the operator's name."""
     rows = [numbers(2, 3).float(), numbers(4, 3, seed=2).float()]

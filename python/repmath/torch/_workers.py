@@ -22,24 +22,22 @@ class _Loop:
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         block = _blocks.innermost()
-        return _loop, (None if block is None else block.strict,)
+        return _loop, () if block is None else (type(block), block.strict)
 
 
 class _Inside:
     """What a worker runs that was spawned by code in a block."""
 
-    def __init__(self, strict: bool) -> None:
-        self.strict = strict
+    def __init__(self, make: Callable[..., Any], strict: bool) -> None:
+        self.make, self.strict = make, strict
 
     def __call__(self, *args: Any) -> None:
-        from ._mode import reproducible
-
-        with reproducible(self.strict):
+        with self.make(self.strict):
             _plain(*args)
 
 
-def _loop(strict: bool | None) -> Callable[..., Any]:
-    return _plain if strict is None else _Inside(strict)
+def _loop(*block: Any) -> Callable[..., Any]:
+    return _Inside(*block) if block else _plain
 
 
 _LOOP = _Loop()
