@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _contractions, _convolution, _reductions, _scatter, _statistics, fft, linalg, nn, optim, random
+from . import _contractions, _convolution, _core, _reductions, _scatter, _statistics, fft, linalg, nn, optim, random
 from ._digest import digest
 from ._dtypes import FORMATS
 
@@ -77,6 +77,15 @@ def _step(function: Callable[..., Any], states: int, **hyperparameters: Any) -> 
     return call
 
 
+def _power(ufunc: np.ufunc) -> Callable[[Source], Any]:
+    def call(s: Source) -> Any:
+        with np.errstate(all="ignore"):
+            x, n = s.wide(4000), s.index(41, 4000) - 20
+            return ufunc(x, n), ufunc(abs(s.plain(4000)), n)
+
+    return call
+
+
 def _definite(s: Source) -> Any:
     a = s.plain(20, 24)
     return _reductions.matmul(a, a.T)
@@ -119,4 +128,5 @@ OPERATORS: dict[str, Callable[[Source], Any]] = {
     "fft": lambda s: (fft.fft(s.plain(5, 96)), fft.rfft(s.wide(5, 101))),
     "linalg.cholesky": lambda s: linalg.cholesky(_definite(s)),
     "linalg.solve": lambda s: (linalg.solve(a := s.plain(20, 20), s.plain(20, 3)), linalg.inv(a), linalg.det(a)),
+    **{name: _power(ufunc) for name, ufunc in _core.powers.items()},
 }
