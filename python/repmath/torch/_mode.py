@@ -268,7 +268,9 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
             raise error
         layout = _layout(args, kwargs)
         if layout == "nested":
-            return self._own(func, args, kwargs, "nested tensors are not; torch.nested.to_padded_tensor(x, 0.0) is one that is")
+            return self._own(
+                func, args, kwargs, "nested tensors are not; torch.nested.to_padded_tensor(x, 0.0) is one that is"
+            )
         if layout is not None:
             return self._sparse(func, args, kwargs, f"{layout} tensors are not; x.to_dense() is one that is")
         if isinstance(error, RuntimeError):
