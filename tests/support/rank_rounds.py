@@ -13,8 +13,10 @@ from unittest import mock
 import numpy as np
 import torch
 import torch.distributed as dist
-from rank_sharded import Training, sharded
+from rank_sharded import Training
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 
@@ -45,7 +47,7 @@ class Step(Training):
         self.mine = (ids[rank] if size else ids).reshape(-1)
         self.outer, self.size = self.model, size
         if size and way == "sharded":
-            sharded(self.model, size, True)
+            rd.fsdp(fully_shard(self.model, mesh=init_device_mesh("cpu", (size,))))  # one group, so that a round is met once
         elif size:
             self.outer = DistributedDataParallel(self.model)
             self.outer.register_comm_hook(rd.State(), rd.ddp_hook)
