@@ -74,6 +74,8 @@ study: $(VENV)/demo.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check scipy
 	$(BIN)/python -m repmath study order --n 32 --out out/study/order
 	$(BIN)/python -m repmath study warden --out out/study/warden
+	$(BIN)/python -m repmath study harmonic --samples 64 --out out/study/harmonic
+	$(BIN)/python -m repmath study cost python/repmath/study/example.py:step --out out/study/cost
 	$(BIN)/python -m repmath study variability python/repmath/study/example.py:step --samples 30 --out out/study/variability
 	$(BIN)/python -m repmath study localize python/repmath/study/example.py:step --out out/study/localize
 	$(BIN)/python -m repmath study arms python/repmath/study/example.py:train --runs 8 --out out/study/arms
