@@ -131,6 +131,25 @@ def test_divisors_below_zero():
         assert torch.equal(made, -other) and bool((gradient < 0).all())
 
 
+LEAST = {torch.float16: -24, torch.bfloat16: -133, torch.float32: -149, torch.float64: -1074}
+
+
+@pytest.mark.parametrize("dtype", LEAST, ids=str)
+def test_zeros_over_divisors_below_zero(dtype):
+    """A sum of 0 is +0 over them, too; what rounds to 0 keeps its sign."""
+    least = math.ldexp(1.0, LEAST[dtype])
+    x = torch.tensor([[[[0.0, -0.0, 1.0, -1.0, least, -least, 0.0, 0.0]]]], dtype=torch.float64).to(dtype).requires_grad_()
+    with rt.reproducible():
+        made = torch.nn.functional.avg_pool2d(x, (1, 2), divisor_override=-7)
+        (gradient,) = torch.autograd.grad(
+            made, x, torch.tensor([[[[0.0, -0.0, least, -least]]]], dtype=torch.float64).to(dtype)
+        )
+        one = torch.nn.functional.avg_pool2d(x, 1, divisor_override=-7)
+    assert not made.any() and not torch.signbit(made).any()
+    assert torch.signbit(one).flatten().tolist() == [False, False, True, False, True, False, False, False]
+    assert not gradient.any() and torch.signbit(gradient).flatten().tolist() == [False] * 4 + [True] * 2 + [False] * 2
+
+
 def test_boxes():
     """Points on edges are in the box behind, on the last edge in the last one; weights are added exactly; ranges of one number."""
     x = torch.tensor([[0.0, 0.0], [0.5, 1.0], [1.0, 1.0], [1.0, 0.3], [-1.0, 0.5], [0.2, math.nan]], dtype=torch.float64)

@@ -84,6 +84,9 @@ def test_products_have_the_bits_of_dense_ones(dtype):
         for bad in (math.inf, math.nan):
             with pytest.raises(rt.UncoveredOperatorError, match="aten.mm.default, called at .*an infinity or a NaN"):
                 t.detach() @ torch.full((5, 2), bad, dtype=dtype)
+            for number in (bad, torch.tensor(bad)):
+                with pytest.raises(rt.UncoveredOperatorError, match="aten.mul.Tensor, called at .*an infinity or a NaN"):
+                    t.detach() * number
 
 
 @pytest.mark.parametrize("optimizer", ["SparseAdam", "SGD", "Adagrad"])

@@ -599,7 +599,8 @@ class stochastic:
         the filters above leave out are not asked about.
     sums : "exact" or int
         An integer of at least 1: sums over axes, matrix products and convolutions round their running sum after every so many terms, in its format, as
-        128 models the blocks of float32 kernels. Means, norms, softmax, losses and sums by index have one rounding always; so has up_down.
+        128 models the blocks of float32 kernels. Means, norms, softmax, losses and sums by index have one rounding always; so have products with
+        factors (`alpha`, `beta`), addmv, addbmm and vdot, the sums, convolutions and `linear` of repmath.torch.functional, and up_down.
     strict : bool
         True: an operator that rounds and lacks the mode raises `UncoveredOperatorError`. False: it rounds to nearest and is counted in
         `uncovered`.

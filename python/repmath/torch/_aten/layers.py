@@ -373,9 +373,9 @@ def _sizes(values: Any) -> Any:
     return tuple(values) if isinstance(values, (list, tuple)) else values
 
 
-def _divisor(n: int | None) -> tuple[int | None, int]:
-    """Its magnitude and sign: quotients by it are rounded alike."""
-    return (n, 1) if n is None or n >= 0 else (-n, -1)
+def _over(x: torch.Tensor, n: int | None) -> tuple[Array, int | None]:
+    """Numbers and a divisor with the same averages that is not negative: a sum of 0 is +0 over any divisor, so that results cannot be negated."""
+    return (as_array(x), n) if n is None or n >= 0 else (as_array(x.neg()), -n)
 
 
 def _pooling(dims: int) -> None:
@@ -413,9 +413,8 @@ def _pooling(dims: int) -> None:
         divisor_override: int | None = None,
     ) -> torch.Tensor:
         sizes = _sizes(kernel_size), _sizes(stride) or None, _sizes(padding)
-        divisor, sign = _divisor(divisor_override)
-        made = as_tensor(average(as_array(x), *sizes, ceil_mode, count_include_pad, divisor))
-        return made if sign == 1 else apply("multiply", made, -1.0)
+        numbers, divisor = _over(x, divisor_override)
+        return as_tensor(average(numbers, *sizes, ceil_mode, count_include_pad, divisor))
 
     def avg_pool_backward(
         g: torch.Tensor,
@@ -428,9 +427,8 @@ def _pooling(dims: int) -> None:
         divisor_override: int | None,
     ) -> torch.Tensor:
         sizes = _sizes(kernel_size), _sizes(stride) or None, _sizes(padding)
-        divisor, sign = _divisor(divisor_override)
-        made = as_tensor(from_average(as_array(g), tuple(x.shape), *sizes, ceil_mode, count_include_pad, divisor))
-        return made if sign == 1 else apply("multiply", made, -1.0)
+        numbers, divisor = _over(g, divisor_override)
+        return as_tensor(from_average(numbers, tuple(x.shape), *sizes, ceil_mode, count_include_pad, divisor))
 
     def adaptive_avg_pool(x: torch.Tensor, output_size: Any) -> torch.Tensor:
         return as_tensor(adaptive(as_array(x), tuple(output_size)))

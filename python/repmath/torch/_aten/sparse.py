@@ -148,9 +148,11 @@ def add_(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
 
 @_function(aten.mul.Tensor, aten.mul.Scalar)
 def mul(x: torch.Tensor, y: Any) -> torch.Tensor:
-    """A sparse tensor times a number."""
+    """A sparse tensor times a finite number."""
     if not _is_coo(x) or _is_sparse(y) or (isinstance(y, torch.Tensor) and y.ndim):
         raise Uncovered("a product of sparse tensors element by element")
+    if not torch.as_tensor(y).isfinite():
+        raise Uncovered("an infinity or a NaN times a sparse tensor")
     x = _coalesced(x)
     _one_format(x)
     values = KERNELS["multiply"](x._values(), y)
