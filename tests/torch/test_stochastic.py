@@ -205,12 +205,14 @@ def test_running_sums_round_after_so_many_terms(mode):
     a, c = x.reshape(6, 16)[:, :7].contiguous(), x.reshape(-1)[:35].reshape(7, 5)
     with stochastic(9, 2, mode, sums=3):
         product, added, total, image = a @ c, torch.addmm(b, a, c), a.sum(1), torch.nn.functional.conv2d(x, w, b)
+        axes = x.sum((2, 0))  # whose order is that of the array
     windows = torch.nn.functional.unfold(x, (2, 1)).transpose(1, 2)  # (N, L, C K)
     cases = [
         (product, lambda i, j: (a[i], c[:, j], 0.0)),
         (added, lambda i, j: (a[i], c[:, j], float(b[j]))),
         (total[:, None], lambda i, j: (a[i], torch.ones(7), 0.0)),
         (image.flatten(2), lambda n, o, at: (windows[n, at], w[o].reshape(-1), float(b[o]))),
+        (axes, lambda i, j: (x[:, i, :, j].reshape(-1), torch.ones(8), 0.0)),
     ]
     for number, (made, terms) in enumerate(cases):
         words = rounding_oracle.words(9, (2 << 32) + number, 0, 3 * made.numel())

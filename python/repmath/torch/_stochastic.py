@@ -120,7 +120,7 @@ class _Place:
         if terms is None or n <= terms:
             return _random_modes.sum(array, axis=axis, keepdims=keepdims, dtype=dtype, **self.words)
         kept = [d for d in range(array.ndim) if d not in axes]
-        rows = array.transpose(*kept, *axes).reshape(-1, n)
+        rows = array.transpose(*kept, *sorted(axes)).reshape(-1, n)
         shape = [1 if d in axes else m for d, m in enumerate(array.shape)] if keepdims else [array.shape[d] for d in kept]
         return np.asarray(self.products(rows, np.ones(n, rows.dtype), dtype)).reshape(shape)
 
