@@ -156,7 +156,7 @@ def _divided(call: Call) -> Value:
         "floor": lambda q: Fraction(q // 1),
         "trunc": lambda q: Fraction(int(q)),
     }
-    mode = whole[call["rounding_mode"]]
+    mode = whole[call.values.get("rounding_mode")]  # integers are divided without one
     return _element(call, "self other", lambda x, y: mode(x / y))
 
 
