@@ -16,7 +16,7 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 # quick loops of formulas, which need vectors of binary32 and FMA: tests/nn/test_formulas_quick.py compares what they decide with the loops that are watched,
 # beside boundaries, and tests/nn/test_formulas.py with exact numbers. What recurrences and series decide is compared with exact numbers beside boundaries in
 # tests/elementwise/test_recurrences.py. What rows of binary64 decide is compared with exact numbers beside boundaries in tests/nn/test_norm_boundaries.py, and
-# in tests/controls/bound_data.py. The numbers that partials.c and join.c round are given by their callers:
+# in tests/controls/bound_data.py, and averages of binary64 in tests/nn/test_pooling.py. The numbers that partials.c and join.c round are given by their callers:
 # tests/reductions/test_partials.py compares what comes of parts with exact sums, and their errors with the bounds.
 ELSEWHERE = (
     "src/cuda/",
@@ -31,6 +31,7 @@ ELSEWHERE = (
     "src/nn/rows/wide.h",
     "src/nn/rows/wide_exp.h",
     "src/nn/rows/wide_numbers.inl",
+    "src/nn/rows/wide_round.h",
     "src/special/",
 )
 PRIMITIVE = re.compile(
@@ -52,6 +53,7 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "round_f64": "it calls vf64_undecided_f64, for a row of a transform",
     "round_exactly": "settle calls it with its own bound",
     "round_log": "settle calls it with its own bound, in balls",
+    "rounded": "it calls rm_wide_round, for a row of averages",
 }
 
 # Their calls are recorded, but cases.py has nothing to compare the records with.

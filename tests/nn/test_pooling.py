@@ -90,6 +90,30 @@ def test_ties_of_long_windows(isa_library, fmt):
         assert set(bits(gx[0, 0, :, 4]).tolist()) == {rounded(exact, dtype)}
 
 
+@pytest.mark.parametrize("divisor", [1, 3, 7, 9, 1048575])
+def test_averages_beside_ties(isa_library, divisor):
+    """Windows of nine numbers of binary64 whose sum is a hair from the divisor times a tie; two of them cancel."""
+    rng, windows = np.random.default_rng(divisor), []
+    for k in range(600):
+        tie = Fraction(int(rng.integers(2**52, 2**53)) * 2 + 1, 2)
+        total = tie * divisor
+        high = float(total)
+        hair = float(rng.choice([-1.0, 1.0]) * rng.uniform(1, 2)) * 2.0 ** -(20 + k % 120) if k % 5 else 0.0
+        big = 2.0 ** int(rng.integers(40, 90))
+        window = [high, float(total - Fraction(high)), hair, big, -big, 0.0, 0.0, 0.0, 0.0]
+        scale = 2.0 ** int(rng.integers(-40, 40))
+        windows.append(rng.permutation(window) * scale)
+    x = np.ascontiguousarray(np.array(windows).reshape(1, 1, -1))
+    p, _ = pool_of(x.shape, (len(windows),), (9,), (9,), (1,), (0,))
+    y = np.full((1, 1, len(windows)), 7.0)
+    arguments = ctypes.byref(p), 1, ctypes.c_int64(divisor), pointer(x), strides(x), pointer(y), strides(y)
+    assert isa_library.rm_avg_pool(NAMES.index("f64"), *arguments) == OK
+    exact = [sum((Fraction(v) for v in window.tolist()), Fraction(0)) / divisor for window in windows]
+    assert bits(y).ravel().tolist() == [rounded(v, np.dtype("f8")) for v in exact]
+    nearest = [rounded(v + Fraction(float(v)) / 2**60 * side, np.dtype("f8")) for v in exact for side in (1, -1)]
+    assert nearest[::2] != nearest[1::2]  # hairs decide
+
+
 @pytest.mark.parametrize("fmt", NAMES)
 def test_greatest(isa_library, fmt):
     rng = np.random.default_rng(2)

@@ -4,15 +4,16 @@ from repmath.torch._aten.table import lines
 
 # Their samples call operators that are not in the table: decompositions, sparse tensors.
 OUTSIDE = """
-linalg.eig linalg.eigvals linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve sparse.mm[reduce] sparse.sampled_addmm to_sparse
+linalg.eig linalg.eigvals linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve sparse.mm[reduce] sparse.sampled_addmm
 """.split()  # noqa: SIM905
 
-# No samples of float32 that the CPU takes.
+# No samples of float32 that the CPU takes, or sparse results (torch/test_sparse.py).
 WITHOUT_SAMPLES = """
 __rand__ __ror__ __rxor__ bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor gcd imag istft
 jiterator_2inputs_2outputs jiterator_4inputs_with_extra_args jiterator_binary jiterator_binary_return_by_ref jiterator_unary lcm
 nn.functional.batch_norm[without_cudnn] nn.functional.one_hot nn.functional.silu[complex] torch._scaled_mm torch._scaled_mm_v2
-torch.ops.aten._efficient_attention_forward torch.ops.aten._flash_attention_forward tril_indices triu_indices unravel_index view_as_real
+to_sparse torch.ops.aten._efficient_attention_forward torch.ops.aten._flash_attention_forward tril_indices triu_indices unravel_index
+view_as_real
 """.split()  # noqa: SIM905
 
 # Random, or not initialised: of these the shape and the format are compared.

@@ -44,6 +44,15 @@ def sums(indices, values, old=None, alpha=1):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_dense_tensor_is_made_sparse(dtype):
+    x = torch.where(torch.arange(25) % 3 == 0, torch.tensor(0.0, dtype=dtype), values_that_cancel(dtype, 25)).reshape(5, 5)
+    with rt.reproducible():
+        t = x.to_sparse()
+        assert bits(t.values()) == [b for b in bits(x) if b] and torch.equal(t.indices(), x.nonzero().T)
+        assert bits(t.to_dense()) == bits(x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_values_at_one_place(dtype):
     indices, values = made(dtype)
     x = values_that_cancel(dtype, 25, seed=8).reshape(5, 5)

@@ -442,14 +442,6 @@ def _polynomial(name: str) -> Callable[[Call], Value]:
     return make
 
 
-_BESSEL = {
-    "i0": (0, 1, False),
-    "i1": (1, 1, False),
-    "i0e": (0, 1, True),
-    "i1e": (1, 1, True),
-    "j0": (0, -1, False),
-    "j1": (1, -1, False),
-}
 _BESSEL_NAMES = {
     "i0": "i0 special_modified_bessel_i0",
     "i1": "special_i1 special_modified_bessel_i1",
@@ -487,7 +479,11 @@ _MADE: dict[str, Callable[[Call], Value]] = {
     "var_mean": _moment(False),
     "std_mean": _moment(True),
     "logsumexp": _log_sum,
-    **{name: _pointwise("self", _bessel(kind)) for which, kind in _BESSEL.items() for name in _BESSEL_NAMES[which].split()},
+    **{
+        name: _pointwise("self", _bessel(kind))
+        for which, kind in bessel.KINDS.items()
+        for name in _BESSEL_NAMES[which].split()
+    },
     **{
         name: _pointwise("x" if which in ("k0e", "k1e", "spherical_j0", "airy") else "self", special.FUNCTIONS[which])
         for which, name in _SPECIAL_NAMES.items()

@@ -125,12 +125,14 @@ def _enter(name: str, order: int, sign: int, scaled: bool) -> None:
     KERNELS[name], CALLS[name] = call, _core.Special(1, (order, sign, scaled), _table(order))
 
 
-for _name, _kind in {
+# The order, the sign of the terms, and whether e^-|x| scales it.
+KINDS = {
     "i0": (0, 1, False),
     "i1": (1, 1, False),
     "i0e": (0, 1, True),
     "i1e": (1, 1, True),
     "j0": (0, -1, False),
     "j1": (1, -1, False),
-}.items():
+}
+for _name, _kind in KINDS.items():
     _enter(_name, *_kind)
