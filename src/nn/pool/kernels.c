@@ -77,19 +77,19 @@ static void quotients(int64_t n, double bound, const double *divisor, const doub
 
 /* S as above; h + t = sum + low exactly, |t| <= u |h|. Of q = RN(h/D) the residual r = h - q D is a number, so that h - q D
  * is it in two steps, and |r| <= u |h|. S/D is within b z/D of q + (r + t)/D, whose low part rounds twice by 2u^2 |q|, and
- * the test by that at each end: 8.4u^2 |q|, below 0x1.4p-103 |q|. Numbers are 0 or above 2^-960, or nothing is decided; what
- * underflows is below 2^-1040. Where z = 0, sum is S, and 0 alone has the quotient 0. Divisors of 0 have none. */
+ * the test by that at each end: 8.4u^2 |q|, below 0x1.4p-103 |q|. Numbers are above 2^-960, or nothing is decided; what
+ * underflows is below 2^-1040. Divisors of 0 have no quotient. */
 static int64_t rounded(int64_t n, double bound, const double *divisor, rm_pool_totals to, char *out, int64_t *undecided) {
-  const vf64 zero = vf64_set1(0.0);
+  const vm64 none = vf64_lt(vf64_set1(1.0), vf64_set1(0.0));
   int64_t count = 0;
   for (int64_t i = 0; i < n; i += RM_LANES) {
-    const vf64 z = vf64_load(to.size + i), by = vf64_load(divisor + i), sum = vf64_load(to.sum + i);
+    const vf64 z = vf64_load(to.size + i), by = vf64_load(divisor + i);
     vf64 t, y;
-    const vf64 h = vf64_two_sum(sum, vf64_load(to.low + i), &t), q = vf64_div(h, by), p = vf64_mul(q, by);
+    const vf64 h = vf64_two_sum(vf64_load(to.sum + i), vf64_load(to.low + i), &t), q = vf64_div(h, by), p = vf64_mul(q, by);
     const vf64 r = vf64_sub(vf64_sub(h, p), vf64_mul_err(q, by, p)), l = vf64_div(vf64_add(r, t), by);
     const vf64 off = vf64_div(vf64_mul(z, vf64_set1(bound)), by);
     const vf64 err = vf64_add(off, vf64_mad(vf64_abs(q), vf64_set1(0x1.4p-103), vf64_set1(0x1p-1040)));
-    const vm64 open = rm_wide_round(q, l, err, vm64_and(vf64_eq(z, zero), vf64_eq(sum, zero)), &y);
+    const vm64 open = rm_wide_round(q, l, err, none, &y);
     count += rm_wide_put(y, open, i, n, out, undecided + count);
   }
   return count;

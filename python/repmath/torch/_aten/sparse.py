@@ -46,13 +46,12 @@ def _is_sparse(t: Any) -> bool:
     return isinstance(t, torch.Tensor) and t.layout is not torch.strided
 
 
-def _parts(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, tuple[int, ...]]:
-    """The places as numbers in row-major order, the values, and the sizes of the sparse axes."""
-    indices, values, sizes = t._indices(), t._values(), tuple(t.shape[: t.sparse_dim()])
+def _places(indices: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
+    """Places as numbers in row-major order."""
     place = torch.zeros(indices.shape[1], dtype=torch.int64)
     for line, size in zip(indices, sizes, strict=True):
         place = place * size + line
-    return place, values, sizes
+    return place
 
 
 def _one_format(*tensors: torch.Tensor) -> None:
@@ -63,10 +62,7 @@ def _one_format(*tensors: torch.Tensor) -> None:
 def _together(indices: torch.Tensor, values: torch.Tensor, shape: Any, sparse_dim: int) -> torch.Tensor:
     """A coalesced tensor, of places of which some may be the same."""
     sizes = tuple(shape[:sparse_dim])
-    place = torch.zeros(indices.shape[1], dtype=torch.int64)
-    for line, size in zip(indices, sizes, strict=True):
-        place = place * size + line
-    found, inverse = torch.unique(place, return_inverse=True)
+    found, inverse = torch.unique(_places(indices, sizes), return_inverse=True)
     total = KERNELS["index_add"](values.new_zeros(len(found), *values.shape[1:]), 0, inverse, values)
     lines: list[torch.Tensor] = []
     for size in reversed(sizes):
@@ -128,10 +124,9 @@ def _added(x: torch.Tensor, y: torch.Tensor, alpha: Any) -> torch.Tensor:
         return _together(indices, values, x.shape, x.sparse_dim())
     if not _is_coo(y) or _is_sparse(x):
         raise Uncovered("a sum of these layouts")
-    place, values, sizes = _parts(y)
-    inner = y.shape[y.sparse_dim() :]
+    sizes, inner = tuple(y.shape[: y.sparse_dim()]), y.shape[y.sparse_dim() :]
     flat = x.reshape(math.prod(sizes), *inner)
-    made: torch.Tensor = KERNELS["index_add"](flat, 0, place, values, alpha=alpha)
+    made: torch.Tensor = KERNELS["index_add"](flat, 0, _places(y._indices(), sizes), y._values(), alpha=alpha)
     return made.reshape(x.shape)
 
 
