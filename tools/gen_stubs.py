@@ -141,7 +141,6 @@ rounded: Final[dict[str, dict[str, np.ufunc]]]
 powers: Final[dict[str, np.ufunc]]
 rounded_powers: Final[dict[str, dict[str, np.ufunc]]]
 power_definitions: Final[dict[str, str]]
-norm_eps: Final[set[float]]
 
 def status_message(status: int) -> str: ...
 def isa() -> str: ...

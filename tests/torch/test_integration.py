@@ -12,7 +12,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import repmath.torch as rt  # noqa: E402
-from repmath import _core  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "support/integration_program.py"
 QUICK = "jacobians tangents per_sample averaged copies scaled clipped own_operators meta twice checkpointed".split()  # noqa: SIM905
@@ -40,24 +39,21 @@ def test_every_part_has_one_result():
 
 
 def test_deviations_that_were_copied():
-    """vmap copies the deviations of a norm without its eps: the gradient takes the only one that gives them, and refuses two."""
-    aten, x, g = torch.ops.aten, torch.randn(3, 8), torch.randn(3, 8)
-    known = set(_core.norm_eps)
-    try:
-        _core.norm_eps.clear()
-        with rt.reproducible():
-            _, mean, root = aten.native_layer_norm(x, [8], None, None, 1e-3)
-            want = aten.native_layer_norm_backward(g, x, [8], mean, root, None, None, [True, False, False])[0]
-            made = aten.native_layer_norm_backward(g, x, [8], mean.clone(), root.clone(), None, None, [True, False, False])[0]
-            assert torch.equal(made, want)
-            _, _, other = aten.native_group_norm(x, None, None, 3, 8, 1, 2, 1e-2)
-            want = aten.native_group_norm_backward(g, x, mean, other, None, 3, 8, 1, 2, [True, False, False])[0]
-            made = aten.native_group_norm_backward(g, x, mean, other.clone(), None, 3, 8, 1, 2, [True, False, False])[0]
-            assert torch.equal(made, want)
-            aten.native_layer_norm(x, [8], None, None, 1e-3 * (1 + 2**-52))  # which gives the same deviations
-            for copied in (root.clone(), torch.ones_like(root)):
-                with pytest.raises(rt.UncoveredOperatorError, match="outside of reproducible"):
-                    aten.native_layer_norm_backward(g, x, [8], mean, copied, None, None, [True, False, False])
-    finally:
-        _core.norm_eps.clear()
-        _core.norm_eps.update(known)
+    """vmap copies the deviations of a norm before it calls the gradient: eps goes with each copy, and what no norm has made is refused."""
+    aten, x, g, mask = torch.ops.aten, torch.randn(3, 8), torch.randn(3, 8), [True, False, False]
+    with rt.reproducible():
+        _, mean, root = aten.native_layer_norm(x, [8], None, None, 1e-3)
+        want = aten.native_layer_norm_backward(g, x, [8], mean, root, None, None, mask)[0]
+        for copied in (root.clone(), root.t().clone().t(), root.clone().clone(memory_format=torch.preserve_format)):
+            assert torch.equal(aten.native_layer_norm_backward(g, x, [8], mean, copied, None, None, mask)[0], want)
+        several = root.expand(2, 3, 1).contiguous()
+        made = aten.native_layer_norm_backward(
+            g.expand(2, 3, 8), x.expand(2, 3, 8), [8], mean.expand(2, 3, 1), several, None, None, mask
+        )[0]
+        assert torch.equal(made[0], want) and torch.equal(made[1], want)
+        _, _, other = aten.native_group_norm(x, None, None, 3, 8, 1, 2, 1e-2)
+        want = aten.native_group_norm_backward(g, x, mean, other, None, 3, 8, 1, 2, mask)[0]
+        assert torch.equal(aten.native_group_norm_backward(g, x, mean, other.clone(), None, 3, 8, 1, 2, mask)[0], want)
+        for strange in (torch.ones_like(root), torch.ones(7)[4:].clone().view(3, 1)):
+            with pytest.raises(rt.UncoveredOperatorError, match="outside of reproducible"):
+                aten.native_layer_norm_backward(g, x, [8], mean, strange, None, None, mask)

@@ -87,9 +87,6 @@ cdef object _norm_gradients(const Normed *s, object x_of, object w_of, const Ope
     return of_x, of_w, of_b
 
 
-norm_eps = set()  # that norms have been given; no more are kept than few
-
-
 cdef object _deviations(object x, list sizes, int64_t n, int format, int64_t mark, double eps, char **data):
     """A tensor for the deviations of n sets. In its storage a mark and eps precede them, for the gradient."""
     cdef Operand root
@@ -100,8 +97,6 @@ cdef object _deviations(object x, list sizes, int64_t n, int format, int64_t mar
         return None
     (<int64_t *>root.data)[0] = mark
     (<double *>root.data)[1] = eps
-    if len(norm_eps) < 64:
-        norm_eps.add(eps)
     data[0] = root.data + 16
     steps = []
     for k in reversed(sizes):
@@ -122,6 +117,23 @@ cdef bint _eps_of(object root, int format, int64_t mark, double *eps) except -1:
         return False
     eps[0] = (<double *>(o.data - at))[1]
     return True
+
+
+cdef class Cloned(Call):
+    """PyTorch's own copy, but of what may be deviations behind eps."""
+
+    cdef object overload
+
+    def __init__(self, overload):
+        self.overload = overload
+
+    cdef object run(self, tuple args, dict kwargs):
+        kind = type(args[0]) if args else None
+        if kind is not _tensor_class and kind is not _parameter_class:
+            return NotImplemented
+        if not args[0].is_cpu or args[0].storage_offset() * args[0].itemsize == 16:
+            return NotImplemented
+        return self.overload(*args, **kwargs) if kwargs else self.overload(*args)
 
 
 cdef class LayerNorm(Call):

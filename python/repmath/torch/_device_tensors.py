@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from .._cuda._array import Array, Lent, Place, Unsupported
+from ._deviations import HEAD
 
 # The types of devices, beside the CPU, whose tensors operators take.
 KINDS = {"cuda"}
@@ -35,9 +36,6 @@ class _TensorPlace(Place):
 
     def memory(self, size: int) -> Any:
         return Lent(torch.empty(size, dtype=torch.uint8, device=self.torch_device))
-
-
-HEAD = 16  # bytes before the deviations of a norm in their storage: a mark and eps
 
 
 def sent(t: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -14,7 +14,8 @@ import torch
 from ... import _core
 from ..._cuda import _library
 from ..._cuda._array import Unsupported
-from .._device_tensors import HEAD, KINDS, is_on_device, sent
+from .._deviations import HEAD
+from .._device_tensors import KINDS, is_on_device, sent
 from .._dispatch_key import is_view
 from .._ops.operator import KERNELS as KERNELS_OF
 from .._tensors import FORMATS

@@ -3,15 +3,16 @@
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
-from ... import _core, nn
+from ... import nn
 from ..._reductions import sum as exact_sum
-from .._device_tensors import HEAD, sent
+from .._deviations import eps_before, marked
+from .._device_tensors import sent
 from .._tensors import as_array, as_tensor
 from .common import Array, Uncovered, apply, convert, format_of, kernel, together
 
@@ -85,38 +86,19 @@ def log_softmax_backward(g: torch.Tensor, y: torch.Tensor, dim: int, input_dtype
 # and of tangents. ATen's gradients are not given eps: it lies before the deviations, in their storage.
 
 
-MARK = 0x6D72_6570_7374_6174
-_FEW = 64  # as in _bindings/torch_norms.pxi
-
-
 def _with_eps(root: Array, eps: float) -> torch.Tensor:
     """1/sqrt(variance + eps) of each set, behind the mark and eps."""
-    held = np.empty(HEAD + root.nbytes, np.uint8)
-    held[:8].view(np.int64)[0], held[8:HEAD].view(np.float64)[0] = MARK, eps
-    if len(_core.norm_eps) < _FEW:
-        _core.norm_eps.add(float(eps))
-    held[HEAD:].view(root.dtype)[...] = root.reshape(-1)
-    made = as_tensor(root)
-    return made.set_(torch.from_numpy(held).untyped_storage(), HEAD // root.itemsize, made.shape, made.stride())
+    return marked(as_tensor(root), eps)
 
 
-def _eps(root: torch.Tensor, again: Callable[[float], Array] | None = None) -> float:
-    """What `_with_eps` put there. Transforms of torch.func copy deviations without it: then the only eps, of those that norms have been
-    given, from which the call that made them would make the same ones `again`."""
-    storage = root.untyped_storage()
-    if storage.nbytes() >= HEAD:
-        held = torch.empty(0, dtype=torch.int64, device=root.device).set_(storage, 0, (2,), (1,)).cpu()
-        if int(held[0]) == MARK:
-            return float(held.view(torch.float64)[1])
-    beside = getattr(_beside_statistics, "eps", None)
-    if beside is not None:
-        return float(beside)
-    if again is not None and root.is_cpu and len(_core.norm_eps) < _FEW:
-        wanted = as_array(root.contiguous()).reshape(-1)
-        found = [eps for eps in tuple(_core.norm_eps) if np.array_equal(again(eps).reshape(-1), wanted, equal_nan=True)]
-        if len(found) == 1:
-            return float(found[0])
-    raise Uncovered("the gradient of a call that was made outside of reproducible()")
+def _eps(root: torch.Tensor) -> float:
+    """What `_with_eps` put there."""
+    eps = eps_before(root)
+    if eps is None:
+        eps = getattr(_beside_statistics, "eps", None)
+    if eps is None:
+        raise Uncovered("the gradient of a call that was made outside of reproducible()")
+    return float(eps)
 
 
 _beside_statistics = threading.local()
@@ -164,9 +146,8 @@ def layer_norm_backward(
     bias: _Maybe,
     output_mask: Sequence[bool],
 ) -> Any:
-    w, shape, a = _array(weight, x.dtype), tuple(normalized_shape), as_array(x)
-    eps = _eps(rstd, lambda eps: nn.layer_norm(a, shape, eps=eps, return_statistics=True)[2])
-    gradients = nn.layer_norm_backward(as_array(g), a, shape, w, eps)
+    w = _array(weight, x.dtype)
+    gradients = nn.layer_norm_backward(as_array(g), as_array(x), tuple(normalized_shape), w, _eps(rstd))
     if bias is not None and gradients[2] is None:
         gradients = (*gradients[:2], _bias_gradient(g, range(g.ndim - len(normalized_shape))))
     return _masked(gradients, output_mask)
@@ -199,8 +180,7 @@ def group_norm_backward(
     output_mask: Sequence[bool],
 ) -> Any:
     h, a = (as_array(t.reshape(n, c, inner)) for t in (g, x))
-    eps = _eps(rstd, lambda eps: nn.group_norm(a, group, eps=eps, return_statistics=True)[2])
-    gradients = nn.group_norm_backward(h, a, group, _array(weight, x.dtype), eps)
+    gradients = nn.group_norm_backward(h, a, group, _array(weight, x.dtype), _eps(rstd))
     of_x, of_w, of_b = _masked(gradients, output_mask)
     return None if of_x is None else of_x.view(x.shape), of_w, of_b
 

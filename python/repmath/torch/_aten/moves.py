@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._deviations import cloning
 from .._tensors import FORMATS
 from .common import Uncovered, check_cast, convert, convert_array, format_of, near, nearest_odd
 from .guards import check_written, floats_in, own_error, resized, tensors_in
@@ -195,6 +196,8 @@ def mover(overload: Any) -> _Mover | None:
     base = overload.overloadpacket.__name__
     arguments = overload._schema.arguments
     names = [a.name for a in arguments]
+    if base == "clone" and overload._overloadname == "default":
+        return cloning(overload)
     if base in _SOUGHT and overload._overloadname.startswith("Scalar"):
         return _sought(overload, _SOUGHT[base])
     if any(a.is_out and a.name == "out" for a in arguments):

@@ -7,8 +7,9 @@ import torch
 from ... import _core
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
+from .._deviations import MARK
 from . import bessel, foreach_fused, histograms, interpolation, multistep, polynomials, steps, zeta
-from .layers import MARK, heads_within_rows, laid_out
+from .layers import heads_within_rows, laid_out
 from .table import FUNCTIONS, OPERATORS
 
 # By the table's function: what its prepared call is made of.
@@ -170,6 +171,8 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
     """The prepared call of an operator; None where it has none."""
     if function is None:
         return _core.Passed()
+    if overload is torch.ops.aten.clone.default:
+        return _core.Cloned(overload)
     if overload in _FILLS:
         return _core.Filled(overload, overload.overloadpacket is torch.ops.aten.arange)
     if getattr(function, "plainly", False) or getattr(function, "compares", False):
