@@ -213,6 +213,9 @@ class Call:
 
 class Passed(Call): ...
 
+class Cloned(Call):
+    def __init__(self, overload: Any) -> None: ...
+
 class Filled(Call):
     def __init__(self, overload: Any, counts: bool = False) -> None: ...
 
