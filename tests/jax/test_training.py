@@ -85,6 +85,27 @@ def test_a_step_after_several_gradients(chained):
     assert not np.array_equal(means, rm.mean(np.stack([numbers(10 + i, 5, 3) for i in range(3)]), axis=0))  # data that tell
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_multi_steps_of_optax(compiled):
+    """It multiplies updates by True or False in a branch; parameters that XLA's arithmetic would change stay as they are in between."""
+    optax = pytest.importorskip("optax", reason="Optax is not installed")
+    params = {"a": numbers(1, 5, 3), "b": numbers(2, 4).astype(BF16)}
+    params["a"][0] = [1e-40, -0.0, np.inf]
+    params["b"][:2] = [1e-40, np.nan]
+    wrapped, theirs = optax.MultiSteps(rj.adamw(1e-2), 2), optim.AdamW({k: v for k, v in params.items()}, 1e-2)
+    update = jax.jit(wrapped.update) if compiled else wrapped.update
+    new = jax.tree.map(jnp.array, params)
+    state = wrapped.init(new)
+    for i in range(6 if compiled else 2):
+        grads = {k: np.full_like(v, i % 3 - 0.5) for k, v in params.items()}  # whose mean is exact in every arithmetic
+        updates, state = update(grads, state, new)
+        new = optax.apply_updates(new, updates)
+        if i % 2:
+            theirs.step({k: (np.full_like(v, (i % 3 + (i - 1) % 3) / 2 - 0.5)) for k, v in params.items()})
+        for k, v in params.items():
+            same(new[k], v)
+
+
 def test_arguments_of_multi_steps():
     for bad, error in [(0, ValueError), (2.0, TypeError), (True, TypeError)]:
         with pytest.raises(error, match="every must be"):
@@ -111,6 +132,14 @@ def test_an_update_is_nothing_but_an_update():
     updates, state = o.update(p, o.init(p), p)
     with pytest.raises(TypeError):
         updates * 2.0
+    for change in (lambda u: u * 2.0, lambda u: u / 2, lambda u: u.astype(jnp.float32)):
+        with pytest.raises(TypeError, match="kept or dropped"):
+            p + jax.tree.map(change, updates)
+    assert jnp.isnan(p + jax.tree.map(jnp.add, updates, updates)).all() and jnp.isnan(p + jax.tree.map(lambda u: 3 * u, updates)).all()
+    same(p + jax.tree.map(jnp.zeros_like, updates), p)
+    same(p + jax.jit(lambda u: u)(updates), p + updates)
+    batch = jax.vmap(lambda q: o.update(q, state, q)[0])(jnp.stack([p, p]))
+    same(jnp.stack([p, p]) + batch, jnp.stack([p + updates] * 2))
     with pytest.raises(TypeError, match="must come from repmath.jax.optim"):
         rj.apply_updates(p, p)
     with pytest.raises(ValueError, match="needs params"):

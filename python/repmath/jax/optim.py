@@ -7,8 +7,9 @@
 
 Optax adds an update to a parameter, which rounds a second time. Here the new parameter is one real formula of the old one and of the
 states, rounded once, so it cannot be told as a difference. An update is therefore a value of its own, `Updated`, which holds the new
-parameter: adding it to the old one, as optax.apply_updates does, gives the new one. Nothing else can be done with it: a transformation
-that comes after in optax.chain, and would scale it, raises TypeError. Those that come before, such as clipping, see gradients as ever.
+parameter: adding it to the old one, as optax.apply_updates does, gives the new one. It can be kept or dropped as a whole (optax.MultiSteps), and
+nothing else: where a transformation that comes after in optax.chain scales it, the addition raises TypeError. Those that come before, such as
+clipping, see gradients as ever.
 """
 
 from collections.abc import Callable
@@ -25,27 +26,65 @@ from ._rows import mean
 from ._types import FORMATS
 
 
+@jax.tree_util.register_pytree_node_class
 class Updated:
-    """What `update` returns for each parameter: the new parameter. ``old + updated`` is the new parameter; jax.tree sees a leaf.
+    """What `update` returns for each parameter: the new parameter. ``old + updated`` is the new parameter.
 
-    It is no JAX type: it lives where it was made, so call update and apply_updates in one jitted function.
+    JAX sees two arrays of its shape: the bits of the new parameter as an integer, and a mark, 1. Where both are 0 the parameter stays as it is. So a
+    wrapper may drop an update by zeros, or by a product with False, and keep it by one with True, as optax.MultiSteps does. Any other product and
+    quotient has marks of another format, which raises TypeError at the addition; two updates that are added have the mark 2, for which it is NaN.
     """
 
-    __slots__ = ("value",)
+    __slots__ = ("_dtype", "_leaves", "_value")
     __array_ufunc__ = None  # NumPy leaves `array + updated` to this class
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self._value = value
+        self._dtype = value.dtype
+        self._leaves: tuple[Any, Any] | None = None
+
+    def tree_flatten(self) -> tuple[tuple[Any, Any], Any]:
+        """The bits and the marks."""
+        if self._leaves is not None:
+            return self._leaves, self._dtype
+        return (_bits(self._value), jnp.ones(self._value.shape, jnp.uint8)), self._dtype
+
+    @classmethod
+    def tree_unflatten(cls, dtype: Any, leaves: Any) -> "Updated":
+        """JAX puts things that are no arrays here too, so they are looked at where they are used."""
+        made = object.__new__(cls)
+        made._value, made._dtype, made._leaves = None, dtype, tuple(leaves)
+        return made
 
     def __radd__(self, old: Any) -> Any:
-        if jnp.shape(old) != self.value.shape:
-            raise ValueError(f"the update is of a parameter of shape {self.value.shape}, not {jnp.shape(old)}")
-        return self.value
+        shape = self._value.shape if self._leaves is None else jnp.shape(self._leaves[0])
+        if jnp.shape(old) != shape:
+            raise ValueError(f"the update is of a parameter of shape {shape}, not {jnp.shape(old)}")
+        if self._leaves is None:
+            return self._value
+        bits, mark = self._leaves
+        was = _bits(jnp.asarray(old, self._dtype))
+        if jnp.shape(mark) != shape or mark.dtype != jnp.uint8 or bits.dtype != was.dtype:
+            raise TypeError(
+                "an update of repmath.jax.optim can be kept or dropped, not scaled or averaged: it holds the new parameter; "
+                "see docs/jax.md#how-are-optimisers-used"
+            )
+        nan = _bits(jnp.full((), jnp.nan, self._dtype))
+        return lax.bitcast_convert_type(jnp.where(mark == 1, bits, jnp.where(mark == 0, was, nan)), self._dtype)
 
     __add__ = __radd__
 
     def __repr__(self) -> str:
-        return f"Updated({self.value!r})"
+        return (
+            f"Updated({self._value!r})"
+            if self._leaves is None
+            else f"Updated(bits={self._leaves[0]!r}, mark={self._leaves[1]!r})"
+        )
+
+
+def _bits(value: Any) -> Any:
+    """The bits of numbers, as integers: XLA's arithmetic would lose subnormal ones."""
+    return lax.bitcast_convert_type(value, f"uint{8 * value.dtype.itemsize}")
 
 
 class GradientTransformation(NamedTuple):
@@ -264,8 +303,8 @@ def adamw(
 def multi_steps(optimizer: Any, every: int) -> GradientTransformation:
     """A step after each `every` gradients, by their mean: RN((exact sum)/every).
 
-    It is in place of `optax.MultiSteps`, which adds, scales and selects updates, and would round the mean at every gradient. Between two steps
-    the parameters stay as they are.
+    `optax.MultiSteps` takes these optimisers too, and rounds the mean at every gradient, in XLA's arithmetic. Between two steps the parameters
+    stay as they are.
 
     Parameters
     ----------
@@ -296,11 +335,10 @@ def multi_steps(optimizer: Any, every: int) -> GradientTransformation:
 
         def step(_: Any) -> Any:
             means = structure.unflatten([mean(s, axis=0) for s in stacks])
-            updates, inner = optimizer.update(means, state.inner, params, **more)
-            return [u.value for u in structure.flatten_up_to(updates)], inner
+            return optimizer.update(means, state.inner, params, **more)
 
-        new, inner = lax.cond(state.count == every - 1, step, lambda _: (old, state.inner), None)
-        updates = structure.unflatten([Updated(v) for v in new])
+        kept = structure.unflatten([Updated(v) for v in old])
+        updates, inner = lax.cond(state.count == every - 1, step, lambda _: (kept, state.inner), None)
         return updates, MultiStepsState((state.count + 1) % every, structure.unflatten(stacks), inner)
 
     return GradientTransformation(init, update)
