@@ -135,7 +135,10 @@ def test_an_update_is_nothing_but_an_update():
     for change in (lambda u: u * 2.0, lambda u: u / 2, lambda u: u.astype(jnp.float32)):
         with pytest.raises(TypeError, match="kept or dropped"):
             p + jax.tree.map(change, updates)
-    assert jnp.isnan(p + jax.tree.map(jnp.add, updates, updates)).all() and jnp.isnan(p + jax.tree.map(lambda u: 3 * u, updates)).all()
+    assert (
+        jnp.isnan(p + jax.tree.map(jnp.add, updates, updates)).all()
+        and jnp.isnan(p + jax.tree.map(lambda u: 3 * u, updates)).all()
+    )
     same(p + jax.tree.map(jnp.zeros_like, updates), p)
     same(p + jax.jit(lambda u: u)(updates), p + updates)
     batch = jax.vmap(lambda q: o.update(q, state, q)[0])(jnp.stack([p, p]))
