@@ -1,7 +1,5 @@
-"""The C tests and the digest programs under AddressSanitizer and UndefinedBehaviorSanitizer: the build of the widest vectors, and with
-REPMATH_PLATFORMS=1 (`make platforms`) or by `make asan` all."""
+"""The C tests and the digest programs under AddressSanitizer and UndefinedBehaviorSanitizer, with REPMATH_PLATFORMS=1 (`make platforms`)."""
 
-import os
 import re
 
 import pytest
@@ -13,35 +11,23 @@ from native import (
     default_build,
     definitions_of,
     digests,
+    for_platforms,
     need,
     run,
 )
 
-# Those that are compiled; CPUs with tiles or products of bf16 numbers take the last with other engines beside it.
-BUILDS = ("base", "avx2", "avx512", "neon")
-
-
-def checked(where):
-    """The instruction sets that are run of a build."""
-    isas = available_isas(where)
-    if os.environ.get("REPMATH_PLATFORMS") == "1":
-        return isas
-    return [[isa for isa in isas if isa in BUILDS][-1]]
+pytestmark = for_platforms("a build with sanitizers takes minutes")
 
 
 @pytest.fixture(scope="module")
 def sanitized():
     need("cc")
-    taken = checked(default_build())
-    if os.environ.get("REPMATH_PLATFORMS") == "1":
-        return build("asan", *definitions_of("asan"))
-    others = [f"REPMATH_FLAGS_{isa}=-fno-sanitize=all;-O0" for isa in BUILDS if isa not in taken]
-    return build(f"asan-{taken[0]}", *definitions_of("asan"), *others)
+    return build("asan", *definitions_of("asan"))
 
 
 @pytest.mark.parametrize("name", ["test_status", "test_env", "test_strides", "test_threads", "test_table16", "test_isa"])
 def test_c_tests_are_clean(sanitized, name):
-    for isa in checked(sanitized) if name != "test_isa" else [""]:
+    for isa in available_isas(sanitized) if name != "test_isa" else [""]:
         out = run(sanitized / "tests/c" / name, env={**ASAN_ENVIRONMENT, "REPMATH_ISA": isa})
         assert re.search(r"\d+ passed, 0 failed", out), out
 
@@ -49,7 +35,7 @@ def test_c_tests_are_clean(sanitized, name):
 def test_the_digest_programs_are_clean(sanitized):
     """And the sanitized build gives the same results."""
     expected = digests(default_build(), 100)
-    for isa in checked(sanitized):
+    for isa in available_isas(sanitized):
         assert digests(sanitized, 100, env={**ASAN_ENVIRONMENT, "REPMATH_ISA": isa}) == expected, isa
 
 
