@@ -195,7 +195,8 @@ A value that lies half-way between two numbers is decided by no bound, only exac
 Such pools take 7 to 21 times PyTorch's time. The following are computed one by one where no mathematics asks for it: cumulative products in float64 whose exponents
 leave the format, in 700 times PyTorch's time; depthwise convolutions in float64 of images with infinities, 40 times; distances in float64, and attention in
 float64 whose mask is added to the products, 10 to 13 times; products of all elements, 14 to 23 times in float64 and beside infinities, and cumulative ones there,
-16 times; weight norms of rows with a NaN, 14 to 20 times; `hardswish` in float64, 15 times.
+16 times; weight norms of rows with a NaN, 14 to 20 times; `hardswish` in float64, 15 to 70 times.
+With wide exponents, such calls in float64 take up to some hundred times PyTorch's time, and `div` with a rounding mode of ties thousands of times.
 
 """
 
