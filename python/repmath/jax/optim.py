@@ -32,14 +32,15 @@ class Updated:
 
     JAX sees two arrays of its shape: the bits of the new parameter as an integer, and a mark, 1. Where both are 0 the parameter stays as it is. So a
     wrapper may drop an update by zeros, or by a product with False, and keep it by one with True, as optax.MultiSteps does. Any other product and
-    quotient has marks of another format, which raises TypeError at the addition; two updates that are added have the mark 2, for which it is NaN.
+    quotient has marks of another format or above 1, as the sum of two updates has. Its addition raises TypeError, and gives NaN for marks above 1 in a
+    jitted function, where they are not known.
     """
 
     __slots__ = ("_dtype", "_leaves", "_value")
     __array_ufunc__ = None  # NumPy leaves `array + updated` to this class
 
     def __init__(self, value: Any) -> None:
-        self._value = value
+        self._value = value  # so that nothing is computed where an update is added in the function that made it
         self._dtype = value.dtype
         self._leaves: tuple[Any, Any] | None = None
 
@@ -64,7 +65,8 @@ class Updated:
             return self._value
         bits, mark = self._leaves
         was = _bits(jnp.asarray(old, self._dtype))
-        if jnp.shape(mark) != shape or mark.dtype != jnp.uint8 or bits.dtype != was.dtype:
+        known = jnp.shape(mark) == shape and mark.dtype == jnp.uint8 and bits.dtype == was.dtype
+        if not known or (not isinstance(mark, jax.core.Tracer) and bool((mark > 1).any())):
             raise TypeError(
                 "an update of repmath.jax.optim can be kept or dropped, not scaled or averaged: it holds the new parameter; "
                 "see docs/jax.md#how-are-optimisers-used"
