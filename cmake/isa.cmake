@@ -16,11 +16,6 @@ else()
   set(RM_ISAS base)
 endif()
 
-# Further flags of one build, as `-DREPMATH_FLAGS_avx2=...`.
-foreach(isa IN LISTS RM_ISAS)
-  list(APPEND RM_ISA_FLAGS_${isa} ${REPMATH_FLAGS_${isa}})
-endforeach()
-
 # gcc aligns vectors on the stack to 32 and 64 bytes, and Windows calls functions with a stack aligned to 16: there the assembler
 # writes moves that need no alignment.
 if(WIN32 AND CMAKE_C_COMPILER_ID STREQUAL "GNU")

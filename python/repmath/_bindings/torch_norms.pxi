@@ -129,9 +129,11 @@ cdef class Cloned(Call):
 
     cdef object run(self, tuple args, dict kwargs):
         kind = type(args[0]) if args else None
-        if kind is not _tensor_class and kind is not _parameter_class:
-            return NotImplemented
-        if not args[0].is_cpu or args[0].storage_offset() * args[0].itemsize == 16:
+        if (
+            (kind is not _tensor_class and kind is not _parameter_class)
+            or not args[0].is_cpu
+            or args[0].storage_offset() * args[0].itemsize == 16
+        ):
             return NotImplemented
         return self.overload(*args, **kwargs) if kwargs else self.overload(*args)
 
