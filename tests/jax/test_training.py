@@ -139,6 +139,10 @@ def test_an_update_is_nothing_but_an_update():
         with pytest.raises(TypeError, match="kept or dropped"):
             p + change(updates)
         assert jnp.isnan(jax.jit(lambda p, u, change=change: p + change(u))(p, updates)).all()
+    assert repr(jax.jit(lambda u: u)(updates)) == repr(updates) == f"Updated({p + updates!r})"
+    assert "mark=" in repr(jax.tree.map(jnp.zeros_like, updates)) and "mark=None" in repr(
+        jax.tree.map(lambda _: None, updates)
+    )
     same(p + jax.tree.map(jnp.zeros_like, updates), p)
     same(p + jax.jit(lambda u: u)(updates), p + updates)
     batch = jax.vmap(lambda q: o.update(q, state, q)[0])(jnp.stack([p, p]))

@@ -77,11 +77,12 @@ class Updated:
     __add__ = __radd__
 
     def __repr__(self) -> str:
-        return (
-            f"Updated({self._value!r})"
-            if self._leaves is None
-            else f"Updated(bits={self._leaves[0]!r}, mark={self._leaves[1]!r})"
-        )
+        if self._leaves is None:
+            return f"Updated({self._value!r})"
+        bits, mark = self._leaves
+        if isinstance(mark, np.ndarray | jax.Array) and not isinstance(mark, jax.core.Tracer) and bool((mark == 1).all()):
+            return f"Updated({lax.bitcast_convert_type(bits, self._dtype)!r})"
+        return f"Updated(bits={bits!r}, mark={mark!r})"
 
 
 def _bits(value: Any) -> Any:
