@@ -54,6 +54,10 @@ def test_deviations_that_were_copied():
         _, _, other = aten.native_group_norm(x, None, None, 3, 8, 1, 2, 1e-2)
         want = aten.native_group_norm_backward(g, x, mean, other, None, 3, 8, 1, 2, mask)[0]
         assert torch.equal(aten.native_group_norm_backward(g, x, mean, other.clone(), None, 3, 8, 1, 2, mask)[0], want)
+        nothing = torch.empty(0).as_strided((0,), (1,), 4)
+        with pytest.raises(rt.UncoveredOperatorError, match="outside of reproducible"):
+            aten.native_layer_norm_backward(g, x, [8], mean, nothing, None, None, mask)
+        assert nothing.clone().shape == (0,) and nothing.untyped_storage().nbytes() == 0
         for strange in (torch.ones_like(root), torch.ones(7)[4:].clone().view(3, 1)):
             with pytest.raises(rt.UncoveredOperatorError, match="outside of reproducible"):
                 aten.native_layer_norm_backward(g, x, [8], mean, strange, None, None, mask)

@@ -120,20 +120,23 @@ cdef bint _eps_of(object root, int format, int64_t mark, double *eps) except -1:
 
 
 cdef class Cloned(Call):
-    """PyTorch's own copy, but of what may be deviations behind eps."""
+    """PyTorch's own copy, but of deviations behind eps."""
 
+    cdef int64_t mark
     cdef object overload
 
-    def __init__(self, overload):
-        self.overload = overload
+    def __init__(self, int64_t mark, overload):
+        self.mark, self.overload = mark, overload
+
+    cdef bint _is_marked(self, x) except -1:
+        storage = x.untyped_storage()
+        return storage.nbytes() >= 16 and (<const int64_t *><size_t>storage.data_ptr())[0] == self.mark
 
     cdef object run(self, tuple args, dict kwargs):
         kind = type(args[0]) if args else None
-        if (
-            (kind is not _tensor_class and kind is not _parameter_class)
-            or not args[0].is_cpu
-            or args[0].storage_offset() * args[0].itemsize == 16
-        ):
+        if (kind is not _tensor_class and kind is not _parameter_class) or not args[0].is_cpu:
+            return NotImplemented
+        if args[0].storage_offset() * args[0].itemsize == 16 and self._is_marked(args[0]):
             return NotImplemented
         return self.overload(*args, **kwargs) if kwargs else self.overload(*args)
 

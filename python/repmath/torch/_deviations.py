@@ -25,6 +25,8 @@ def eps_before(t: torch.Tensor) -> float | None:
     if t.layout is not torch.strided or t.storage_offset() * t.itemsize < HEAD:
         return None
     storage = t.untyped_storage()
+    if storage.nbytes() < HEAD:  # of a tensor without elements, or one whose memory is freed: `set_` would make it larger
+        return None
     held = torch.empty(0, dtype=torch.int64, device=t.device).set_(storage, 0, (2,), (1,)).cpu()
     return float(held.view(torch.float64)[1]) if int(held[0]) == MARK else None
 

@@ -172,7 +172,7 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
     if function is None:
         return _core.Passed()
     if overload is torch.ops.aten.clone.default:
-        return _core.Cloned(overload)
+        return _core.Cloned(MARK, overload)
     if overload in _FILLS:
         return _core.Filled(overload, overload.overloadpacket is torch.ops.aten.arange)
     if getattr(function, "plainly", False) or getattr(function, "compares", False):
