@@ -28,8 +28,9 @@ import repmath.torch.distributed as rd
 WORDS, WIDTH, HEADS, BATCH, LENGTH, EXPERTS, STEPS = 29, 12, 4, 4, 6, 4, 2
 # What a transformer is trained with: meshes of data and tensor parallel ranks by number of ranks, and PyTorch's ways to divide it.
 MESHES = {1: ((1, 1),), 2: ((1, 2), (2, 1)), 4: ((2, 2), (1, 4), (4, 1))}
+MANY = 8  # ranks of a mesh of 2 x 4, which does nothing else
 WAYS = ("tensor", "sequence", "loss")
-SCHEDULES = (("ScheduleGPipe", 4), ("Schedule1F1B", 2))
+SCHEDULES = (("ScheduleGPipe", 4), ("Schedule1F1B", 2), ("ScheduleInterleaved1F1B", 4))
 
 
 class Attention(nn.Module):
@@ -85,8 +86,8 @@ def trained(model, words, targets, clip=None, context=contextlib.nullcontext):
     return rd.digest(model, optimizer)
 
 
-def on_mesh(shape):
-    """Every parameter and the batch are DTensors over data and tensor parallel ranks."""
+def on_mesh(shape, sequence=False):
+    """Every parameter and the batch are DTensors over data and tensor parallel ranks, which may divide the words of a sequence, too."""
     model, words, targets = started()
     mesh = init_device_mesh("cpu", shape)
     divided = {"q": 0, "k": 0, "v": 0, "up": 0, "out": 1, "down": 1}
@@ -95,7 +96,7 @@ def on_mesh(shape):
         for which, p in list(module.named_parameters(recurse=False)):
             place = Replicate() if axis is None or (axis == 1 and p.ndim == 1) else Shard(axis)
             setattr(module, which, nn.Parameter(distribute_tensor(p.detach(), mesh, [Replicate(), place])))
-    words, targets = (distribute_tensor(t, mesh, [Shard(0), Replicate()]) for t in (words, targets))
+    words, targets = (distribute_tensor(t, mesh, [Shard(0), Shard(1) if sequence else Replicate()]) for t in (words, targets))
     return trained(model, words, targets, torch.nn.utils.clip_grad_norm_)
 
 
@@ -205,44 +206,36 @@ def experts(rank, size, divided):
     return rd.digest(numbers)
 
 
-class Stage(nn.Module):
-    """One of the two parts of a transformer, without dropout."""
-
-    def __init__(self, model, rank):
-        super().__init__()
-        self.words = model.words if rank == 0 else None
-        self.block = model.blocks[rank].eval()
-        self.norm, self.head = (model.norm, model.head) if rank else (None, None)
-
-    def forward(self, x):
-        x = self.block(x if self.words is None else self.words(x))
-        return x if self.norm is None else self.head(self.norm(x))
-
-
 def pipelined(rank, size, schedule="", microbatches=1):
-    """A transformer trained in one process, or its two parts by a schedule of PyTorch's pipelines."""
+    """A transformer without dropout trained in one process, or its parts by a schedule of PyTorch's pipelines, one or two on each of two ranks."""
     model, words, targets = started()
+    model.eval()
 
     def loss(made, wanted):
         return F.cross_entropy(made.flatten(0, 1), wanted.flatten(), reduction="sum") / (BATCH * LENGTH)
 
-    step = None
+    step, parameters = None, list(model.parameters())
     if size > 1:
-        part = Stage(model, rank)
-        stage = pipelining.PipelineStage(part, rank, size, torch.device("cpu"))
-        step = getattr(pipelining, schedule)(stage, microbatches, loss_fn=loss, scale_grads=False).step
-        parameters = list(part.parameters())
-    else:
-        parameters = list(model.eval().parameters())
+        kind = getattr(pipelining, schedule)
+        several = issubclass(kind, pipelining.schedules.PipelineScheduleMulti)
+        head = nn.Sequential(model.norm, model.head)
+        if several:
+            parts = model.words, *model.blocks, head
+            mine = (rank, rank + 2)
+        else:
+            parts, mine = (nn.Sequential(model.words, model.blocks[0]), nn.Sequential(model.blocks[1], head)), (rank,)
+        stages = [pipelining.PipelineStage(parts[i], i, len(parts), torch.device("cpu")) for i in mine]
+        made = kind(stages if several else stages[0], microbatches, loss_fn=loss, scale_grads=False)
+        parameters = [p for i in mine for p in parts[i].parameters()]
+        last = len(parts) - 1 in mine
+        step = lambda: made.step(*[words] * (0 in mine), **({"target": targets} if last else {}))  # noqa: E731
     optimizer = torch.optim.AdamW(parameters, lr=1e-2)
     for _ in range(STEPS):
         optimizer.zero_grad()
         if step is None:
             loss(model(words), targets).backward()
-        elif rank == 0:
-            step(words)
         else:
-            step(target=targets)
+            step()
         optimizer.step()
     mine = {id(p) for p in parameters}
     found = {name: rd.digest(p) for name, p in model.named_parameters() if id(p) in mine}
@@ -307,6 +300,11 @@ def in_threads():
 
 def main(rank, size, directory):
     found = {}
+    if size == MANY:
+        with repmath.torch.reproducible():
+            found = {"mesh": on_mesh((2, 4)), "sequence": on_mesh((2, 4), sequence=True)}
+        (directory / f"{size}-{rank}.json").write_text(json.dumps(found))
+        return
     if size == 1:
         found["threads"] = in_threads()
     with repmath.torch.reproducible():

@@ -356,6 +356,9 @@ def test_arguments():
         layer = nn.Linear(2, 1)
         with pytest.raises(UncoveredOperatorError, match="create_graph"):
             layer(torch.ones(1, 2)).sum().backward(create_graph=True)
+        edge = torch.autograd.graph.get_gradient_edge(layer.weight)
+        with pytest.raises(UncoveredOperatorError, match="a pass of their own"):  # a schedule would add what it returns
+            torch.autograd.grad(layer(torch.ones(1, 2)).sum(), edge)
 
 
 def test_pytorch_has_what_exact_gradients_ask_for():

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
 
 import ranks  # noqa: E402
-from rank_mesh import MESHES, SCHEDULES, WAYS, started, trained  # noqa: E402
+from rank_mesh import MANY, MESHES, SCHEDULES, WAYS, started, trained  # noqa: E402
 
 import repmath.torch  # noqa: E402
 
@@ -35,6 +35,14 @@ def test_data_and_tensor_parallel_ranks(found, expected, shape):
     assert {found[size, rank][f"mesh {shape}"] for rank in range(size)} == {expected}
 
 
+@pytest.mark.exhaustive
+def test_eight_ranks(tmp_path, expected):
+    """Two data parallel groups of four tensor parallel ranks, and of four that divide the words of a sequence, one of which has none."""
+    ranks.run("rank_mesh", tmp_path, MANY)
+    made = [json.loads((tmp_path / f"{MANY}-{rank}.json").read_text()) for rank in range(MANY)]
+    assert {digest for of_rank in made for digest in (of_rank["mesh"], of_rank["sequence"])} == {expected}
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_plans_of_pytorch(found, expected, way):
     """Tensor parallel layers, sequence parallel norms and dropout, and a loss of divided logits."""
@@ -50,7 +58,7 @@ def test_experts_of_each_rank(found):
 
 @pytest.mark.parametrize(("schedule", "microbatches"), SCHEDULES)
 def test_schedules_of_pipelines(found, schedule, microbatches):
-    """Two stages with exact gradients, whatever the microbatches."""
+    """One or two stages on each of two ranks with exact gradients, whatever the microbatches."""
     made = {found[2, rank][f"pipeline {schedule} {microbatches}"] for rank in range(2)}
     assert made == {found[1, 0]["pipeline  1"]}
 

@@ -88,6 +88,10 @@ def _plain(t: torch.Tensor) -> Use:
     return Use(Terms(Operand(t[None]), (0,), tuple(t.shape), name="a gradient of numbers"))
 
 
+def _is_edge_to_leaf(i: Any) -> bool:
+    return isinstance(i, torch.autograd.graph.GradientEdge) and i.node.name() == graph.LEAF
+
+
 def _storage(t: torch.Tensor) -> int:
     return int(t.untyped_storage()._cdata)
 
@@ -111,6 +115,10 @@ class Gradients:
         """A backward pass by PyTorch's engine."""
         if len(args) > 2 and args[2]:
             raise Uncovered("create_graph=True with exact gradients")
+        if len(args) > 3 and any(_is_edge_to_leaf(i) for i in args[3] or ()):
+            raise Uncovered(
+                "gradients of parameters by GradientEdge, as in schedules that make those of weights in a pass of their own"
+            )
         accumulates = kwargs.get("accumulate_grad", True)  # or the pass returns what no other adds to: torch.autograd.grad
         hooks = []
         self.depth += 1
