@@ -5,9 +5,11 @@ import itertools
 import math
 from fractions import Fraction
 
+import gmpy2
 import mpmath
 import numpy as np
 import oracle
+from exact_oracle import round_rational
 from real_oracle import precise, reals, rounded_recognised
 from reductions_library import OK, pointer
 from softmax_library import kind
@@ -26,22 +28,25 @@ class Sets(ctypes.Structure):
     ]
 
 
-def geometry(norm, x, groups=2):
-    """Sets, the strides of x and of a weight, and where each element belongs: (set, weight)."""
+def sets_of(norm, x, groups=2):
+    """Sets, and the strides of x and of a weight."""
     (n, c, s), size = x.shape, x.itemsize
     a, b, d = x.strides
     if norm in ("layer", "rms"):
-        sets = Sets(norm == "layer", (n, c), 1, s), FOUR(a, b, 0, d), FOUR(0, 0, 0, size)
+        return Sets(norm == "layer", (n, c), 1, s), FOUR(a, b, 0, d), FOUR(0, 0, 0, size)
     elif norm == "group":
         each = c // groups
-        sets = Sets(1, (n, groups), each, s), FOUR(a, each * b, b, d), FOUR(0, each * size, size, 0)
-    else:
-        sets = Sets(1, (1, c), n, s), FOUR(0, b, a, d), FOUR(0, size, 0, 0)
-    places = {}
+        return Sets(1, (n, groups), each, s), FOUR(a, each * b, b, d), FOUR(0, each * size, size, 0)
+    return Sets(1, (1, c), n, s), FOUR(0, b, a, d), FOUR(0, size, 0, 0)
+
+
+def geometry(norm, x, groups=2):
+    """The same, and where each element belongs: (set, weight)."""
+    (n, c, s), places = x.shape, {}
     for i in itertools.product(range(n), range(c), range(s)):
         key = {"layer": i[:2], "rms": i[:2], "group": (i[0], i[1] // max(1, c // groups)), "batch": i[1]}[norm]
         places.setdefault(key, []).append((i, i[2] if norm in ("layer", "rms") else i[1]))
-    return sets, places
+    return sets_of(norm, x, groups), places
 
 
 def results(lib, norm, fmt, x, w, b, g, eps):
@@ -88,6 +93,46 @@ def expected(norm, fmt, x, w, b, g, eps):
         np.vectorize(lambda v: rounded_recognised(v, dtype_of(fmt)), otypes=[kind(fmt)])(part)
         for part in values(norm, x, w, b, g, eps)
     ]
+
+
+def weight_bits(norm, fmt, x, g, eps, statistics=None):
+    """The bits of the gradient with respect to the weights, which `expected` has too, in less time: exact sums of the terms over each root are
+    divided by it in MPFR, with as many bits as are needed. Statistics are the mean and variance of channels, of a batch norm whose batch has other parts."""
+    _, places = geometry(norm, x)
+    sums = [{} for _ in range(x.shape[2] if norm in ("layer", "rms") else x.shape[1])]
+    for key, members in places.items():
+        n = 1 if statistics else len(members)
+        v = [gmpy2.mpq(float(x[i])) for i, _ in members]
+        if statistics:
+            total, square = gmpy2.mpq(float(statistics[0][key])), gmpy2.mpq(float(statistics[1][key]))
+        else:
+            total = 0 if norm == "rms" else sum(v)
+            square = n * sum(a * a for a in v) - total * total
+        square += n * n * gmpy2.mpq(eps)  # of n times the root
+        for a, (i, k) in zip(v, members, strict=True):
+            term = gmpy2.mpq(float(g[i])) * (n * a - total)
+            sums[k][square] = sums[k].get(square, 0) + term
+    return np.array([_rounded_quotients(of_root, fmt) for of_root in sums], kind(fmt))
+
+
+def _rounded_quotients(of_root, fmt):
+    """The bits of a sum of rationals over roots of rationals. Distinct roots, of which all but one are irrational, do not make a boundary of rounding here."""
+    of_root = {square: total for square, total in of_root.items() if total}
+    if not of_root:
+        return 0
+    if len(of_root) == 1:
+        ((square, total),) = of_root.items()
+        if gmpy2.is_square(square.numerator) and gmpy2.is_square(square.denominator):
+            return round_rational(total * gmpy2.isqrt(square.denominator) / gmpy2.isqrt(square.numerator), fmt)
+    for bits in (256, 2048):  # roots of 1e-5 and squares of subnormal numbers agree in 600 bits
+        with gmpy2.context(gmpy2.context(), precision=bits, emin=-(2**20), emax=2**20):
+            quotients = [gmpy2.mpfr(total) / gmpy2.sqrt(gmpy2.mpfr(square)) for square, total in of_root.items()]
+            off = gmpy2.mpq(sum(map(abs, quotients))) / 2 ** (bits - 16)  # a few roundings for each of at most 2^10 sets
+            middle = gmpy2.mpq(sum(quotients))
+        low, high = round_rational(middle - off, fmt), round_rational(middle + off, fmt)
+        if low == high:
+            return low
+    raise AssertionError("the oracle's precision does not decide this rounding")
 
 
 def by_classes(norm, x, g, eps):
