@@ -1,6 +1,11 @@
 """repmath.dask: no bit of a sum, mean or product depends on the chunks of an array."""
 
+import os
+import pathlib
 import pickle
+import shutil
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -114,6 +119,28 @@ def test_accumulators_as_results_of_tasks():
     a = _numbers("f64")[:, 0]
     parts = [pickle.loads(pickle.dumps(repmath.Accumulator(a[i : i + 90]))) for i in range(0, ROWS, 90)]
     assert _bits(sum(parts[1:], parts[0]).round(), "f64") == [exact_bits(a.tolist(), "f64")]
+
+
+# A network without any address but the loopback one, and processes that all end with the first.
+ALONE = ["unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
+@pytest.mark.exhaustive
+def test_workers_of_ray():
+    """Ray as Dask's scheduler, and accumulators as results of its own tasks."""
+    for name in ("ray", "pyarrow"):
+        pytest.importorskip(name, reason="not installed: pip install ray pyarrow")
+    if shutil.which("unshare") is None or subprocess.run([*ALONE, "true"], capture_output=True).returncode:
+        pytest.skip("Ray listens on all addresses, and this system gives no network namespace (unshare) that has none")
+    support = pathlib.Path(__file__).parent.parent / "support"
+    done = subprocess.run(
+        [*ALONE, sys.executable, str(support / "ray_program.py")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"PYTHONPATH": str(support), "OMP_NUM_THREADS": "1"},
+    )
+    assert done.stdout.endswith("equal\n"), (done.stdout + done.stderr)[-3000:]
 
 
 def test_arguments():
