@@ -13,6 +13,13 @@ from repmath.torch._aten import collectives
 from repmath.torch._tensors import as_array, as_tensor
 
 N = 601
+# Names, up to how many bytes all ranks get all elements, of how many elements, and segments of how many bytes.
+WAYS = (
+    ("all at once", 1 << 14, N, 1 << 21),
+    ("in shares", 0, N, 1 << 21),
+    ("in even shares", 0, N - 1, 1 << 21),
+    ("in segments", 0, N, 88),
+)
 OPS = ("SUM", "AVG", "MAX", "MIN", "PRODUCT")
 
 
@@ -56,8 +63,8 @@ def main(rank, size, directory):
     found = {}
     for fmt in FORMATS:
         of_all = {op: small_terms(fmt, size) if op == "PRODUCT" else terms(fmt, size) for op in OPS}
-        for way, small, n in (("all at once", 1 << 14, N), ("in shares", 0, N), ("in even shares", 0, N - 1)):
-            collectives._SMALL = small
+        for way, small, n, segment in WAYS:
+            collectives._SMALL, collectives._SEGMENT = small, segment
             for op in OPS:
                 mine, reduce_op = of_all[op][rank], getattr(dist.ReduceOp, op)
                 with repmath.torch.reproducible():
@@ -119,14 +126,18 @@ def main(rank, size, directory):
         found["formats"] = _refused(lambda: dist.all_reduce(torch.ones(3).to(torch.float8_e5m2 if one else torch.float32)))
         found["scatters"] = _refused(lambda: dist.reduce_scatter_single(torch.ones(3), torch.ones(3 * size + one)))
 
-        def short(rows):
+        def short(*_):
             raise MemoryError("no memory")
 
-        collectives._SMALL, own = 0, collectives._WAYS["sum"]
+        collectives._SMALL, own, room = 0, collectives._WAYS["max"], collectives._Exchange._make_room
         if one:
-            collectives._WAYS["sum"] = short
-        found["memory"] = _refused(lambda: dist.all_reduce(torch.ones(3)))
-        collectives._WAYS["sum"] = own
+            collectives._WAYS["max"] = short
+        found["memory"] = _refused(lambda: dist.all_reduce(torch.ones(3), dist.ReduceOp.MAX))
+        collectives._WAYS["max"] = own
+        if one:
+            collectives._Exchange._make_room = short
+        found["room"] = _refused(lambda: dist.all_reduce(torch.ones(3)))
+        collectives._Exchange._make_room = room
         if size > 2:
             group = dist.new_group([0, size - 1])
             t = torch.tensor([float(1 << rank)])

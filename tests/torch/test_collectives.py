@@ -1,5 +1,6 @@
 """Collectives of torch.distributed under reproducible(): the exact value over all ranks, rounded once, and the same error on each."""
 
+import json
 import math
 import pickle
 from fractions import Fraction
@@ -13,6 +14,7 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="th
 import ranks  # noqa: E402
 from exact_oracle import CANONICAL_NAN, FORMATS, bits_of, exact_bits, round_rational  # noqa: E402
 from rank_collectives import OPS, N, small_terms, terms  # noqa: E402
+from rank_segments import MESSAGES  # noqa: E402
 
 from repmath.torch._aten import collectives  # noqa: E402
 
@@ -64,7 +66,7 @@ def _bits(a: np.ndarray, fmt: str) -> np.ndarray:
 def test_reductions_over_ranks_are_rounded_once(found, fmt, op, size):
     expected = _all_expected(op, fmt, size)
     for rank in range(size):
-        for way in ("all at once", "in shares"):
+        for way in ("all at once", "in shares", "in segments"):
             assert (_bits(found[size, rank][fmt, op, way], fmt) == expected).all(), (rank, way)
         assert (_bits(found[size, rank][fmt, op, "in even shares"], fmt) == expected[:-1]).all()
 
@@ -116,14 +118,25 @@ def test_integers_and_complex_numbers(found, size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_an_error_of_one_rank_is_that_of_all(found, size):
-    names = ["formats", "scatters", "memory", *(["shapes", "operations"] if size > 1 else [])]
+    names = ["formats", "scatters", "memory", *(["room", "shapes", "operations"] if size > 1 else [])]
     for name in names:
         said = {found[size, rank][name] for rank in range(size)}
         assert len(said) == 1, said
         text = said.pop()
         assert text, name
-        if name in ("formats", "scatters", "memory"):
+        if name in ("formats", "scatters", "memory", "room"):
             assert f"on rank {size - 1}: " in text
+
+
+def test_a_rank_that_is_killed_between_segments(tmp_path):
+    ranks.run("rank_segments", tmp_path, 3, env={"RANK_RUNS": str(len(MESSAGES)), "RANK_SECONDS": "60"})
+    for run in range(len(MESSAGES)):
+        for rank in (0, 1):
+            calls, right, seconds, text = json.loads((tmp_path / f"{run}-{rank}.json").read_text())
+            if run:
+                assert text and seconds < 15, run
+            else:
+                assert right and not text and calls > max(MESSAGES)  # so that each of them is one
 
 
 def test_every_operator_of_torch_distributed_is_known():
