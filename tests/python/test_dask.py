@@ -3,7 +3,6 @@
 import os
 import pathlib
 import pickle
-import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -13,6 +12,7 @@ import pytest
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
+import loopback  # noqa: E402
 from exact_oracle import FORMATS, exact_bits, matmul_bits, round_rational  # noqa: E402
 
 import repmath  # noqa: E402
@@ -121,24 +121,18 @@ def test_accumulators_as_results_of_tasks():
     assert _bits(sum(parts[1:], parts[0]).round(), "f64") == [exact_bits(a.tolist(), "f64")]
 
 
-# A network without any address but the loopback one, and processes that all end with the first.
-ALONE = ["unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
-
-
 @pytest.mark.exhaustive
 def test_workers_of_ray():
     """Ray as Dask's scheduler, and accumulators as results of its own tasks."""
     for name in ("ray", "pyarrow"):
         pytest.importorskip(name, reason="not installed: pip install ray pyarrow")
-    if shutil.which("unshare") is None or subprocess.run([*ALONE, "true"], capture_output=True).returncode:
-        pytest.skip("Ray listens on all addresses, and this system gives no network namespace (unshare) that has none")
-    support = pathlib.Path(__file__).parent.parent / "support"
+    program = pathlib.Path(__file__).parent.parent / "support/ray_program.py"
     done = subprocess.run(
-        [*ALONE, sys.executable, str(support / "ray_program.py")],
+        loopback.alone(sys.executable, str(program)),
         capture_output=True,
         text=True,
         timeout=300,
-        env=os.environ | {"PYTHONPATH": str(support), "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert done.stdout.endswith("equal\n"), (done.stdout + done.stderr)[-3000:]
 

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.skipif(
     reason="not installed: mpirun of Open MPI",
 )
 
+import loopback  # noqa: E402
 from exact_oracle import FORMATS, exact_bits, round_rational  # noqa: E402
+from mpi_program import rows  # noqa: E402  which begins no MPI here
 
 PROGRAM = pathlib.Path(__file__).parent.parent / "support/mpi_program.py"
 SIZES = (1, 2, 3, 4, 5)
@@ -29,9 +31,18 @@ def found(tmp_path_factory):
     directory = tmp_path_factory.mktemp("mpi")
     made = {}
     for size in SIZES:
-        # All ranks are on this machine; the options are those of Open MPI.
-        options = ["--oversubscribe", "--mca", "btl", "self,vader", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
-        command = ["mpirun", *options, "-n", str(size), sys.executable, str(PROGRAM), str(directory)]
+        # All ranks are on this machine; the options are those of Open MPI, whose mpirun listens on all addresses.
+        options = [
+            "--oversubscribe",
+            "--allow-run-as-root",
+            "--mca",
+            "btl",
+            "self,vader",
+            "--mca",
+            "oob_tcp_if_include",
+            "lo",
+        ]
+        command = loopback.alone("mpirun", *options, "-n", str(size), sys.executable, str(PROGRAM), str(directory))
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"OMP_NUM_THREADS": "1"})
         assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
         made |= {(size, rank): pickle.loads((directory / f"{size}-{rank}.pickle").read_bytes()) for rank in range(size)}
@@ -45,10 +56,9 @@ def _bits(a, fmt):
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("size", SIZES)
 def test_sums_and_means(found, fmt, size):
-    mpi_program = pytest.importorskip("mpi_program")
     with np.errstate(invalid="ignore"):
-        columns = mpi_program.rows(fmt)[:size].astype(np.float64).T.tolist()
-        every = mpi_program.rows(fmt).astype(np.float64).T.tolist()
+        columns = rows(fmt)[:size].astype(np.float64).T.tolist()
+        every = rows(fmt).astype(np.float64).T.tolist()
     sums = [exact_bits(column, fmt) for column in columns]
     means = [
         round_rational(sum(map(Fraction, c)) / size, fmt) if np.isfinite(c).all() else s
@@ -75,4 +85,7 @@ def test_shapes_and_errors(found, size):
             == f"TypeError: on rank {size - 1}: x has dtype int32; it must be float16, bfloat16, float32 or float64"
         )
         assert mine["op"].startswith("ValueError: op must be")
+        assert mine["room"] == mine["memory"]
+        assert mine["room"].startswith(f"MemoryError: on rank {size - 1}: Unable to allocate")
+        assert mine["after errors"] == [size] * 3
         assert mine["shape"].startswith("ValueError: ranks pass several") == (size > 1)

@@ -1,15 +1,13 @@
 """What the ranks of tests/python/test_mpi.py do: mpirun -n N python mpi_program.py DIRECTORY"""
 
+import contextlib
 import pathlib
 import pickle
 import sys
+from unittest import mock
 
 import numpy as np
 from exact_oracle import FORMATS
-from mpi4py import MPI
-
-import repmath
-import repmath.mpi
 
 ROWS, N = 10, 53
 
@@ -33,6 +31,10 @@ def refused(call):
 
 
 def main():
+    from mpi4py import MPI  # which begins MPI
+
+    import repmath.mpi
+
     comm = MPI.COMM_WORLD
     rank, size = comm.Get_rank(), comm.Get_size()
     found = {"size": size}
@@ -51,6 +53,14 @@ def main():
     found["dtype"] = refused(lambda: repmath.mpi.allreduce(comm, np.ones(3, np.int32 if last else np.float32)))
     found["shape"] = refused(lambda: repmath.mpi.allreduce(comm, np.ones(3 + last)))
     found["op"] = refused(lambda: repmath.mpi.allreduce(comm, np.ones(3), "max"))
+
+    def short(*_, **__):
+        return np.empty(1 << 58)
+
+    for name, where, what in (("room", repmath.mpi, "_room"), ("memory", repmath.mpi._reductions, "sum")):
+        with mock.patch.object(where, what, short) if last else contextlib.nullcontext():
+            found[name] = refused(lambda: repmath.mpi.allreduce(comm, np.ones(3)))
+    found["after errors"] = repmath.mpi.allreduce(comm, np.ones(3)).tolist()
     pathlib.Path(sys.argv[1], f"{size}-{rank}.pickle").write_bytes(pickle.dumps(found))
 
 
