@@ -131,7 +131,7 @@ def test_workers_of_ray():
         loopback.alone(sys.executable, str(program)),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert done.stdout.endswith("equal\n"), (done.stdout + done.stderr)[-3000:]

@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import warnings
 
 import numpy as np
 import torch
@@ -51,6 +52,34 @@ def small_terms(fmt: str, size: int) -> np.ndarray:
     return rng.integers(-9, 10, (size, N)).astype(FORMATS[fmt][0])
 
 
+def coalesced(mine: np.ndarray, n: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Several tensors in one call, by each way that there is; what the ways return is put together."""
+    rows, group = mine[: n * size], dist.group.WORLD.group_name
+    sums, own = [], []
+
+    def parts() -> list[torch.Tensor]:
+        return [as_tensor(mine[:7].copy()), as_tensor(mine[7:].copy())]
+
+    def halves() -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        return [as_tensor(mine[:n].copy()) for _ in range(2)], [as_tensor(rows.copy()) for _ in range(2)]
+
+    made = parts()
+    with warnings.catch_warnings(action="ignore"):
+        dist.all_reduce_coalesced(made)
+    sums.append(made)
+    made = torch.ops._c10d_functional.all_reduce_coalesced(parts(), "sum", group)
+    sums.append([torch.ops._c10d_functional.wait_tensor(t) for t in made])
+    made = parts()
+    torch.ops._c10d_functional.all_reduce_coalesced_(made, "sum", group)
+    sums.append(made)
+    outs, given = halves()
+    dist.group.WORLD.reduce_scatter_tensor_coalesced(outs, given, dist.ReduceScatterOptions()).wait()
+    own += outs
+    made = torch.ops._c10d_functional.reduce_scatter_tensor_coalesced(given, "sum", size, group)
+    own += [torch.ops._c10d_functional.wait_tensor(t) for t in made]
+    return np.stack([as_array(torch.cat(made)) for made in sums]), np.stack([as_array(t) for t in own])
+
+
 def _refused(call) -> str:
     try:
         call()
@@ -97,6 +126,7 @@ def main(rank, size, directory):
             found[fmt, "functional"] = as_array(torch.ops._c10d_functional.wait_tensor(made))
             made = torch.ops._c10d_functional.reduce_scatter_tensor(t[: n * size], "avg", size, dist.group.WORLD.group_name)
             found[fmt, "functional scatter"] = as_array(torch.ops._c10d_functional.wait_tensor(made))
+            found[fmt, "coalesced"], found[fmt, "coalesced scatter"] = coalesced(mine, n, size)
             t = as_tensor(mine.copy())
             dist.broadcast(t, size - 1)
             found[fmt, "broadcast"] = as_array(t)

@@ -83,6 +83,10 @@ def test_every_form_of_a_sum(found, fmt, size):
         for name in ("scatter single", "scatter"):
             assert (_bits(mine[fmt, name], fmt) == expected[own]).all(), name
         assert (_bits(mine[fmt, "functional scatter"], fmt) == mean[own]).all()
+        assert (_bits(mine[fmt, "coalesced"], fmt) == expected).all() and len(mine[fmt, "coalesced"]) == 3
+        assert (_bits(mine[fmt, "coalesced scatter"], fmt) == expected[own]).all() and len(
+            mine[fmt, "coalesced scatter"]
+        ) == 4
     assert (_bits(found[size, size - 1][fmt, "reduce"], fmt) == expected).all()
 
 
