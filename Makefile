@@ -5,13 +5,16 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# pip would compile 15,000 Python files of the dependencies, one after the other; Python compiles those that are imported.
+# pip would compile 15,000 Python files of the dependencies, one after the other; Python compiles those that are imported, and
+# keeps what it made, whatever the shell says: some hundred processes of the tests import PyTorch.
+export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
+unexport PYTHONDONTWRITEBYTECODE
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # What the package is built from: a change of any of them installs it anew.
 SOURCES = pyproject.toml CMakeLists.txt $(shell find cmake crlibm include src python examples/python -type f \
 	! -name '*.pyc' ! -name '*.md' ! -name '.*' 2>/dev/null)
 
-.PHONY: help demo study test asan tsan fuzz platforms test-exhaustive test-opinfo oracle proofs test-cuda gpu-check gpu-gate bench bench-table sweep docs lint format stubs clean
+.PHONY: help demo study test test-long asan tsan fuzz platforms test-exhaustive test-opinfo oracle proofs test-cuda gpu-check gpu-gate bench bench-table sweep docs lint format stubs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +22,7 @@ help:
 	@echo "make study            measure numerical variability (docs/studies.md), into out/study"
 	@echo "make test             run the tests; make test T=tests/python/test_einsum.py runs one file, and T takes all that pytest does:"
 	@echo "                      files, folders, options: make test T='tests/nn -k softmax -x'"
+	@echo "make test-long        run all tests: long ones too, and all cases of those of which make test runs a sample (an hour)"
 	@echo "make asan             run the C tests under AddressSanitizer and UndefinedBehaviorSanitizer (a preset of CMakePresets.json)"
 	@echo "make tsan             run the C tests under ThreadSanitizer"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"
@@ -81,7 +85,10 @@ study: $(VENV)/demo.stamp
 	$(BIN)/python -m repmath study arms python/repmath/study/example.py:train --runs 8 --out out/study/arms
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest $(if $(T),$(T),-n auto --dist loadfile)
+	$(BIN)/python -m pytest $(if $(T),$(T),--quick -n auto --dist loadfile)
+
+test-long: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # By the presets of these names, in build/native: cmake and ninja come from wheels.
 asan tsan: | $(BIN)/ninja

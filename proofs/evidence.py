@@ -30,7 +30,8 @@ HEAD = """# Evidence
 
 Made by `python -m proofs.run --table`: every cell is read from the certificates of `proofs/`, the golden digests and hard cases of
 `tests/`, and the tests' own lists. Unless it is said otherwise a test runs on each instruction set that the CPU has (base, avx2, avx512; base and
-neon of aarch64 under an emulator, `tests/packaging/test_cross_aarch64.py`), and the results must be the same bits.
+neon of aarch64 under an emulator, `tests/packaging/test_cross_aarch64.py`), and the results must be the same bits. `make test` runs
+a fixed part of the cases of the longest of these tests, `make test-long` all of them.
 
 ## What the columns say
 

@@ -8,6 +8,7 @@ import importlib
 import os
 import pathlib
 import sys
+import zlib
 
 import elementwise_library  # noqa: E402
 import native  # noqa: E402
@@ -36,20 +37,71 @@ LONG = (
 )
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="leave out tests marked long, and all but a fixed sample of the cases of those marked sample (as `make test` does)",
+    )
+
+
 def pytest_configure(config):
     if hasattr(config.option, "loadscopereorder"):  # pytest-xdist would begin with the files of most tests
         config.option.loadscopereorder = False
 
 
+def of_sample(items):
+    """The cases that --quick keeps: of each test that is marked sample(n, *names), those whose hash is 0 modulo n, or the one of the least.
+
+    The hash is of all parameters, or of those named: cases that share what an oracle computed stay together."""
+    kept, least = set(), {}
+    for item in items:
+        mark = item.get_closest_marker("sample")
+        if mark is None:
+            kept.add(item)
+            continue
+        one_of, *names = mark.args
+        params = getattr(item, "callspec", None) and item.callspec.params
+        assert params and set(names) <= set(params), f"{item.nodeid}: marked sample without such parameters"
+        text = "-".join(str(params[name]) for name in names) if names else item.callspec.id
+        number = zlib.crc32(f"{item.originalname}-{text}".encode())
+        if number % one_of == 0:
+            kept.add(item)
+        least.setdefault((item.path, item.originalname), []).append((number, item))
+    for cases in least.values():
+        if not any(item in kept for _, item in cases):
+            smallest = min(number for number, _ in cases)
+            kept.update(item for number, item in cases if number == smallest)
+    return kept
+
+
 def pytest_collection_modifyitems(config, items):
     rank = {HERE / name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: rank.get(item.path, len(LONG)))
+    if config.getoption("quick"):
+        sample = of_sample(items)
+        left = [item for item in items if item not in sample or "long" in item.keywords]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item in sample and "long" not in item.keywords]
     if os.environ.get("REPMATH_EXHAUSTIVE"):
         return
     skip = pytest.mark.skip(reason="runs for minutes; REPMATH_EXHAUSTIVE=1 or `make test-exhaustive` asks for it")
     for item in items:
         if "exhaustive" in item.keywords:
             item.add_marker(skip)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.getoption("quick"):
+        terminalreporter.write_line(
+            "--quick: long tests and most cases of tests marked sample were left out; `make test-long` runs them"
+        )
+
+
+@pytest.fixture(scope="session")
+def quick(request) -> bool:
+    """Whether a test is to take the small one of its sizes."""
+    return request.config.getoption("quick")
 
 
 @pytest.fixture(scope="session")

@@ -67,6 +67,7 @@ REACHED = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_windows(control, fmt):
     number = TWO_PARTS if fmt == "f64" else CHAINS

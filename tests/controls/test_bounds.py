@@ -69,6 +69,7 @@ def whole(control, found):
     return _known[key]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "number, found", SHOWN, ids=lambda v: " ".join(v.words) if isinstance(v, bounds.Evidence) else str(v)
 )
@@ -82,6 +83,7 @@ def test_a_smaller_bound_is_seen(number, found):
     assert checked or found.isas
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("operation", sorted({found.words[0] for _, found in SHOWN if found.kind == "data"}))
 def test_whole_bounds_give_the_library_s_bits(operation):
     """With all factors 1 the control library is the library."""

@@ -23,6 +23,7 @@ def test_every_condition_is_listed():
     assert set(kinds) <= {*guards.MODES, "data", "speed", "same", "open"}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("number, found", SHOWN, ids=lambda v: f"{v.function}-{v.fmt}" if not isinstance(v, int) else str(v))
 def test_a_condition_left_out_is_seen(number, found):
     guard, checked = conditions()[number], 0

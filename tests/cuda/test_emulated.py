@@ -103,6 +103,7 @@ def test_the_launchers_give_the_cpu_bits(program):
     assert counted and int(counted[1]) > 100, out
 
 
+@pytest.mark.long
 def test_the_launchers_give_the_cpu_bits_without_fma(main, tmp_path):
     if not HAS_FMA:
         pytest.skip("this CPU has no FMA, or no option for it: the test above was without")
@@ -117,6 +118,7 @@ def test_golden_digests_of_every_16_bit_input(program, fmt):
         assert hashlib.sha256(out).hexdigest() == golden_sets.published(name, fmt), name
 
 
+@pytest.mark.long
 def test_a_wrong_bound_is_seen(main, tmp_path):
     """The control: with bounds made smaller, the comparison fails."""
     flags = ["-DRM_CFG_BOUND_SHRINK=0x1p-20", *(FMA if HAS_FMA else [])]
@@ -342,6 +344,7 @@ def test_reductions_give_the_cpu_bits(tmp_path):
     assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}, set()]
 
 
+@pytest.mark.long
 def test_functions_of_rows_give_the_cpu_bits(tmp_path):
     """And the controls: bounds made smaller, and threads whose sums are not joined, are seen. Long rows and many short ones, columns,
     misaligned, at rounding boundaries, with every kind of number."""
@@ -383,6 +386,7 @@ def test_losses_give_the_cpu_bits(tmp_path):
         assert f"FAILED {seen}" in found
 
 
+@pytest.mark.long
 def test_products_give_the_cpu_bits(tmp_path):
     """Of matrices, and convolutions; multiplied by each thread, and by warps (mma) with threads in an order of chance. And the controls:
     bounds made smaller, and retries that leave out the sum of one thread, are seen."""

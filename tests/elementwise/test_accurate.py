@@ -25,6 +25,7 @@ def multiprecision(compiled):
 
 
 # The builds vary fastest: what the oracle computed is then still known.
+@pytest.mark.sample(8, "function", "fmt", "rule")
 @pytest.mark.parametrize("name", ["all", "mp"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -34,6 +35,7 @@ def test_special_and_random(accurate, name, function, fmt, rule):
     check(accurate(name, function), function, oracle.random_values(fmt, 3000, 1), fmt, rule)
 
 
+@pytest.mark.sample(4, "function", "rule")
 @pytest.mark.parametrize("name", ["all", "mp"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("function", oracle.UNARY)
@@ -41,6 +43,7 @@ def test_hard_cases(accurate, name, function, rule):
     check(accurate(name, function), function, oracle.hard_cases(function), "f64", rule)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", ["mp-from-1-limb", "mp-8-limbs"])
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_other_precisions(accurate, name, function):
@@ -64,6 +67,7 @@ def test_control_multiprecision(accurate, function):
     assert any((wrong(part, "f64")[0] != oracle.values(function, part, "f64")).any() for part in parts)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("function", APPROXIMATE)
 def test_control_double_double(accurate, function):
     """With its bound 2^20 times too small, the double-double tier returns wrong bits for hard cases."""
@@ -93,6 +97,7 @@ def exact_rounding(value: Fraction, fmt: str, rule: str) -> tuple[int, int]:
     return sign | int(q) + ((max(exponent, 1 - emax) - (1 - emax)) << (precision - 1)), 0
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_rounding_step(multiprecision, fmt, rule):
@@ -136,6 +141,7 @@ def test_rounding_step(multiprecision, fmt, rule):
             assert want == {(bits, flags.value)}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_rounding_of_double_double(multiprecision, fmt, rule):
@@ -182,6 +188,7 @@ EVALUATIONS = re.findall(
 )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("limbs", [1, 2, 4, 16])
 @pytest.mark.parametrize("function", EVALUATIONS)
 def test_stated_errors_of_the_multiprecision_path(multiprecision, function, limbs):

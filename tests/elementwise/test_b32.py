@@ -80,6 +80,7 @@ def lanes(program, *arguments):
     return int(inputs), int(count), int(wrong), first
 
 
+@pytest.mark.sample(3)
 @for_all
 def test_decided_lanes(tmp_path, isa, function):
     inputs, count, wrong, first = run(tmp_path, isa, function, 509)
@@ -94,6 +95,7 @@ def test_every_input(tmp_path, isa, function):
     assert wrong == 0, (wrong, first)
 
 
+@pytest.mark.sample(3)
 @for_all
 def test_a_bound_that_is_too_small_is_caught(tmp_path, isa, function):
     """The control. The library that it is compared with keeps the true bounds."""
@@ -105,6 +107,7 @@ def half_program(folder, isa, function):
     return compiled(folder, isa, "half_lanes.c", *defines, f'-DRM_TEST_HEADER="crlibm/{function}/{function}_b32_half.h"')
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("function, isa", HALF)
 def test_16_bit_inputs(tmp_path, function, isa):
     """All of them; of two arguments, one in 509 of the first. And the control: results that are twice the largest bound off are seen."""

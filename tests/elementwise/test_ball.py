@@ -202,6 +202,7 @@ def test_ball_is_within_its_error(driver, operation, limbs):
         assert unknown < 0.5 * len(values)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("limbs", [70, 512])
 def test_long_balls(driver, operation, limbs):

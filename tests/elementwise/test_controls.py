@@ -39,6 +39,7 @@ def shrunk():
     return elementwise_library.libraries(native.control_library())
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("function", [f for f in oracle.UNARY if f not in NO_BOUND])
 def test_a_bound_that_is_too_small_is_caught(shrunk, function, fmt):

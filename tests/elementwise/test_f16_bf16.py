@@ -7,6 +7,7 @@ import oracle
 import pytest
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_every_input(function, fmt):

@@ -23,6 +23,7 @@ def test_against_mpfr(function):
     assert [library.scalar(function, int(b), "f32") for b in bits[some]] == want[some].tolist()
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_strided_digest(function):
     bits, want = golden_sets.inputs("f32"), golden_sets.load(function)["f32"]["strided"]

@@ -45,6 +45,7 @@ def test_random(function):
     check(function, oracle.random_values("f64", 20000, 21))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_random_in_ranges(function):
     rng = np.random.default_rng(22)
@@ -106,6 +107,7 @@ def test_multiples_of_tiny_arguments(function):
     assert np.any((constant * x).view(np.uint64) != want)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("function", oracle.UNARY)
 def test_golden_digest(function):
     bits = golden_sets.inputs("f64")

@@ -9,6 +9,7 @@ import pytest
 import ranges
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("rule", oracle.RULES)
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 @pytest.mark.parametrize("function", oracle.FUNCTIONS)

@@ -33,6 +33,7 @@ def test_random(function, fmt):
     compare(function, oracle.random_tuples(fmt, oracle.ARITY[function], 5000, 31), fmt)
 
 
+@pytest.mark.sample(4)
 @several
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_in_ranges(function, fmt):
@@ -86,6 +87,7 @@ def test_hard_cases(function):
     compare(function, oracle.hard_tuples(function), "f64")
 
 
+@pytest.mark.sample(3)
 @several
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_golden_digest(function, fmt):
@@ -94,6 +96,7 @@ def test_golden_digest(function, fmt):
         assert golden_sets.sha256(library.array(function, bits, fmt)) == golden_sets.published(function, fmt), isa
 
 
+@pytest.mark.sample(8, "function", "fmt", "rule")
 @pytest.mark.parametrize("name", ["all", "mp"])
 @several
 @pytest.mark.parametrize("rule", RULES)

@@ -32,6 +32,7 @@ def differing(function, fmt, bits, want, libraries):
     return {isa: np.count_nonzero(lib.array(function, bits, fmt) != want) for isa, lib in libraries.items()}
 
 
+@pytest.mark.sample(4)
 @gradients
 @formats
 def test_every_derivative_times_many_factors(function, fmt):
@@ -42,6 +43,7 @@ def test_every_derivative_times_many_factors(function, fmt):
     assert not any(differing(function, fmt, bits, libraries["base"].array(function, bits, fmt), libraries).values())
 
 
+@pytest.mark.sample(4)
 @gradients
 @formats
 def test_against_mpfr(function, fmt):

@@ -158,6 +158,7 @@ def ulp(fmt):
     return 2.0**-23 if fmt == "f32" else 2.0**-52
 
 
+@pytest.mark.sample(4)
 @FMT
 def test_midpoints(lib, fmt):
     """Rational results on, and beside, the midpoint of two numbers: at 0, n/2, n/4 and n/3 turns, times every factor."""

@@ -99,6 +99,7 @@ print("checked", count)
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("isa", elementwise_library.ISAS)
 def test_norms_and_rows(isa):
     elementwise_library.check_script(SCRIPT, isa)

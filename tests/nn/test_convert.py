@@ -54,6 +54,7 @@ def codes(source, target):
     return np.concatenate([*some, ends, ends | np.uint64(1 << shift)]).astype(kind)
 
 
+@pytest.mark.sample(4)
 @EACH
 def test_every_kind_of_number(isa_library, source, target):
     x = codes(source, target)

@@ -231,6 +231,7 @@ def cases(operator, fmt):
     )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", NAMES)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_spread_exponents(operator, fmt):

@@ -97,6 +97,7 @@ def sums(rng):
     yield rows, factors
 
 
+@pytest.mark.long
 def test_random_sums(program):
     asked, wanted = [], []
     for seed in range(60):

@@ -17,6 +17,7 @@ def real(v):
     return Fraction(float(v))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", NAMES)
 def test_values(isa_library, fmt):
     rng = np.random.default_rng(5)

@@ -48,6 +48,7 @@ def check(lib, norm, fmt, part):
     assert checked >= 3, checked
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", NAMES)
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("part", PARTS)

@@ -27,6 +27,7 @@ def data(rng, fmt, shape, which):
     return x.astype(dtype_of(fmt))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fmt", NAMES)
 @pytest.mark.parametrize("norm", ["layer", "rms", "group", "batch"])
 @pytest.mark.parametrize("which", ["plain", "far", "integers", "small", "constant"])
@@ -68,6 +69,7 @@ def test_signs_of_tiny_results(isa_library, norm):
             assert one.reshape(-1).tolist() == want, (row, g, w)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", NAMES)
 @pytest.mark.parametrize("norm", ["layer", "rms", "group", "batch"])
 def test_flat_gradients(isa_library, norm, fmt):

@@ -63,6 +63,7 @@ def check(lib, function, fmt, options, x, mode):
     assert not len(wrong), (options, [(w.tolist(), x[:, w[1]].tolist(), hex(want[tuple(w)])) for w in wrong[:3]])
 
 
+@pytest.mark.sample(6)
 @FMT
 @MODES
 @pytest.mark.parametrize("function", [sgd, adam])

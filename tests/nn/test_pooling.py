@@ -32,6 +32,7 @@ def data(rng, fmt, shape):
     yield (big + np.where(big == 0, x, 0)).astype(dtype)  # cancels
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", NAMES)
 def test_average(isa_library, fmt):
     rng = np.random.default_rng(1)

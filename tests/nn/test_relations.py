@@ -98,6 +98,7 @@ def test_logits_of_many_digits(isa_library, fmt):
     differs(isa_library, fmt, logits(apart, 1, [0] * 3, dtype), [1, 1, -1])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", NAMES)
 def test_far_parts_that_are_left(isa_library, fmt):
     """In rows whose near parts cancel, the far ones remain, with the sign of the greatest; or they cancel, too."""

@@ -26,6 +26,7 @@ def rows_of(rng, fmt, n):
     return np.array(x).astype(dtype)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fmt", NAMES)
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 31, 100])
 def test_values(isa_library, fmt, n):

@@ -24,6 +24,7 @@ def test_digests(cross, expected, isa):
     assert digests(where, SHRINK, wrapper=[qemu], env={"REPMATH_ISA": isa}) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "isa", [pytest.param("base", marks=for_platforms("one lane under an emulator takes minutes")), "neon"]
 )

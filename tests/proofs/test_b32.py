@@ -45,6 +45,7 @@ def test_16_bit_evaluations_have_their_certificates(name):
     assert b32_half.outdated(HALF[name]) == ""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name,isa", LANES)
 def test_the_largest_error_of_a_b32_evaluation(name, isa):
     """Control: a bound of a quarter of that error (lo +- err rounds, so that not every smaller one shows)."""
@@ -99,6 +100,7 @@ def test_a_changed_table_of_a_b32_evaluation_is_found(tmp_path, name, table):
 # The 16-bit formats.
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name,isa", ONE)
 def test_the_largest_error_of_16_bit_numbers(tmp_path, name, isa):
     """One in 13 of all numbers, and the worst one. Controls: a bound below that error, a changed coefficient."""
@@ -149,6 +151,7 @@ def test_reciprocals_of_all_numbers_and_estimates():
     assert b32_half.reciprocals(1) < 2**-23.91
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name,isa", PAIRS)
 def test_the_largest_error_of_16_bit_pairs(name, isa):
     """All pairs with the worst first argument and with three others. Control: a bound a little below the error."""

@@ -62,6 +62,7 @@ def with_claim(text: str, claim: float) -> str:
     return "\n".join([*nodes, *outputs, f"out claim #{len(nodes) - 1}"]) + "\n"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_certificate_belongs_to_the_kernel(name):
     """Fails when a kernel, a table, a claim, a domain or the checker changed: run make proofs."""
@@ -214,6 +215,7 @@ def test_a_table_entry_one_unit_off_is_rejected():
         assert sum(bool(r > 1) for r in ratios) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["tanh_b64", "exp_b64", "sin_dd", "exp2_dd"])
 def test_numbers_changed_together(name):
     """The bound is proved with all numbers within a unit of theirs but those that evaluation rejects, and not with 2^20 units; no mutant of

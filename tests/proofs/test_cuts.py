@@ -75,6 +75,7 @@ def test_a_kernel_beyond_its_cut_is_constant(function):
         assert all(out == outs[0] for out in outs)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("piece", SETTLED, ids=lambda p: f"{p.function} {float(p.low):.4g}")
 def test_settled_results(piece):
     """Those of the library too, with the sign of zero; a cut nearer to 0 is rejected."""

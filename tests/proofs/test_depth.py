@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 
+import pytest
 from native import ROOT, need
 
 sys.path.insert(0, str(ROOT))
@@ -16,6 +17,7 @@ def test_every_program_is_run():
     assert set(run.CHECKS) == {path.stem for path in (ROOT / "proofs/depth").glob("*.c")}
 
 
+@pytest.mark.long
 def test_counts_are_within_what_the_bounds_allow():
     need(shlex.split(os.environ.get("CC", "cc"))[0])
     done = subprocess.run(

@@ -24,6 +24,7 @@ def edge(function: str, result: str, low: Fraction | None = None) -> edges.Edge:
     return next(e for e in edges.EDGES if (e.function, e.result) == (function, result) and low in (None, e.low))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_of_the_edges(name):
     of_name = [e for e in edges.EDGES if e.function == name]

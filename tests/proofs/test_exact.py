@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 
+import pytest
 from native import ROOT, need
 
 sys.path.insert(0, str(ROOT))
@@ -12,6 +13,7 @@ sys.path.insert(0, str(ROOT))
 from proofs.exact import sites  # noqa: E402
 
 
+@pytest.mark.long
 def test_errors_are_within_the_bounds_of_the_tests():
     need(shlex.split(os.environ.get("CC", "cc"))[0])
     done = subprocess.run(

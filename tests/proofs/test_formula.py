@@ -120,6 +120,7 @@ def mutated(tmp_path, path, old, new):
     return check.program(tmp_path, {path: [(old, new)]})
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "path, old, new, names",
     [

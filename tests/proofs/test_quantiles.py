@@ -72,6 +72,7 @@ BOXES = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name,value,wrong",
     [

@@ -63,6 +63,7 @@ def same(got, want):
     return got.dtype == want.dtype and got.shape == want.shape and np.array_equal(bits(got), bits(want))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16", "i4", "?", ">f4", ">c16"])
 @pytest.mark.parametrize("name", KINDS)
 def test_one_axis(name, dtype):

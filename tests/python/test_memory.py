@@ -39,6 +39,7 @@ def is_rounded(got, exact, dtype):
     return [int(b) for b in bits(got).ravel()] == [rounded(v, got.dtype) for v in exact]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8", ">f4", "i1", "i8", "u8"])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.filterwarnings("ignore:overflow")

@@ -127,6 +127,7 @@ def test_sums(kind, fmt, mode):
                 assert bits(rounding.sum(view, mode, axis=1, seed=SEED, stream=STREAM)) == want
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
 @pytest.mark.parametrize("fmt", list(DTYPES))
 def test_products(fmt, mode):

@@ -34,6 +34,7 @@ def test_sizes_are_those_of_the_sets():
     assert np.array_equal(next(_golden.chunks("f32", 1, True))[0][:1000], np.arange(1000))
 
 
+@pytest.mark.long
 def test_everything_but_all_f32(capsys):
     assert cli.main(["verify"]) == 0
     out = capsys.readouterr().out

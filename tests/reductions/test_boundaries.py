@@ -36,12 +36,14 @@ def check_products(lib, fmt, k, shapes):
                 check(product(lib, fmt, left[None], right[None]), b, name, layout, m, n)
 
 
+@pytest.mark.sample(4)
 @FMT
 @pytest.mark.parametrize("k", LENGTHS)
 def test_one_row_or_column(lib, fmt, k):
     check_products(lib, fmt, k, [(1, 1), (1, 5), (3, 1)])
 
 
+@pytest.mark.sample(4)
 @FMT
 @pytest.mark.parametrize("k", [300, 2160])  # 2160: the last chains are long enough to be multiplied while a tile is rounded
 def test_tiles(lib, fmt, k):
@@ -59,6 +61,7 @@ def test_blocks_in_double_double(lib):
         assert lib.stats()[1] == 64 * 67
 
 
+@pytest.mark.sample(4)
 @FMT
 def test_longest(lib, fmt):
     for b, _, name in boundaries(fmt, 2**20, chains=[(256, 1), (128, 1)]):
@@ -288,6 +291,7 @@ print("checked", count)
 """
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("isa", (*elementwise_library.ISAS, *elementwise_library.ENGINES))
 def test_python_and_torch(isa):
     code = SCRIPT.replace("import repmath as rm\n", "import repmath as rm, repmath.torch\n")

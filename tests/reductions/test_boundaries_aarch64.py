@@ -66,18 +66,21 @@ def check_windows(emulated, fmt):
             check(got, b, case, name)
 
 
+@pytest.mark.long
 @EMULATED
 @pytest.mark.parametrize("fmt", ALL)
 def test_products(isa, fmt, tmp_path):
     check_products(Emulated(isa, tmp_path), fmt)
 
 
+@pytest.mark.long
 @EMULATED
 @pytest.mark.parametrize("fmt", ALL)
 def test_scaling(isa, fmt, tmp_path):
     check_scaling(Emulated(isa, tmp_path), fmt)
 
 
+@pytest.mark.long
 @EMULATED
 @pytest.mark.parametrize("fmt", ALL)
 def test_windows(isa, fmt, tmp_path):

@@ -244,6 +244,7 @@ print("checked", count)
 """
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("isa", elementwise_library.ISAS)
 def test_python_and_torch(isa):
     elementwise_library.check_script(SCRIPT, isa)

@@ -70,6 +70,7 @@ def check(conv, g, what, fmt, x, w, y, bias=None, out=None):
     assert not len(wrong), (len(wrong), want.size, wrong[0], hex(got[tuple(wrong[0])]), hex(want[tuple(wrong[0])]))
 
 
+@pytest.mark.sample(3)
 @WHAT
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_geometries(conv, rng, what, name):

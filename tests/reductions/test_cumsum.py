@@ -40,6 +40,7 @@ def test_every_pair_of_formats(lib, rng, fmt):
             assert cumsum(lib, fmt, x, out_fmt) == expected(x, out_fmt), (n, out_fmt)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 @pytest.mark.parametrize("name", sorted({f.__name__ for pair in data.PAIRS.values() for f in pair}))
 def test_hard_data(lib, rng, fmt, name):

@@ -51,6 +51,7 @@ def data(rng, kind, shape, dtype):
 FACTORS = [(1.0, 1.0), (1.0, -1.0), (0.5, 3.0), (-1 / 3, 1e-3), (np.pi, 0.0), (0.0, 0.1), (0.0, 0.0), (-2.0, 2.0**-40)]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("kind", ["gaussian", "integers", "spread"])
 def test_values(lib, rng, fmt, kind):
@@ -111,6 +112,7 @@ def test_special(lib, rng, fmt):
         check(lib, fmt, alpha, a, b, beta, c)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_infinite_old_elements(lib, rng, fmt):
     """As the mask of an attention adds them; one row and one column of the factors are not finite, and alpha S may overflow binary64."""
@@ -231,6 +233,7 @@ def test_threads(lib, rng):
     assert np.array_equal(bits(results[0][np.ix_(rows, columns)]), want)
 
 
+@pytest.mark.long
 def test_control_with_bounds_too_small(rng):
     """With bounds made 2^20 times too small results are wrong, and this oracle sees it."""
     path = native.control_library()

@@ -211,6 +211,7 @@ def test_a_hundred_thousand_shapes_of_other_sums(lib, make):
     _many(make.__name__, other_shapes(lib, np.random.default_rng(100_000), make, 100_000))
 
 
+@pytest.mark.sample(4)
 @FMT
 def test_a_large_product_and_its_tiers(lib, rng, fmt):
     """Blocks, panels and threads; the bound decides nearly all, windows the rest."""
@@ -257,6 +258,7 @@ def test_bounds_hold_for_sums_that_lose_every_term(lib, rng):
         assert (bits(got) == matmul_bits(a, b, "f32")).all()
 
 
+@pytest.mark.sample(3)
 @FMT
 def test_joining_and_rounding_in_one_pass(lib, rng, fmt):
     """Parts of products from any place on, by rm_join_partials; each number an exact sum, rounded once, without bounds."""

@@ -67,6 +67,7 @@ def operands(rng, kind, fmt, m, n, k):
 # ------------------------------------------------------------------------------------------------------------------ matmul
 
 
+@pytest.mark.sample(3)
 @FMT
 @KINDS
 @pytest.mark.parametrize(

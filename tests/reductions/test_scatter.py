@@ -391,6 +391,7 @@ def test_bad_arguments_write_nothing(lib):
 # ---------------------------------------------------------------------------------------------------------------- control
 
 
+@pytest.mark.sample(4)
 @FMT
 @pytest.mark.parametrize("cols", [1, 32])
 def test_control_with_bounds_too_small(lib, rng, fmt, cols):

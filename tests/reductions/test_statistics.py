@@ -41,6 +41,7 @@ def test_every_pair_of_formats(lib, rng, what, fmt):
             assert call(lib, what, fmt, x, out_fmt) == expected(what, x, out_fmt), (n, out_fmt)
 
 
+@pytest.mark.sample(4)
 @ALL
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 @pytest.mark.parametrize("name", sorted({f.__name__ for pair in data.PAIRS.values() for f in pair}))

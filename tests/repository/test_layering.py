@@ -330,6 +330,7 @@ GENERATORS = sorted(
 )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("script", GENERATORS)
 def test_generated_files_are_fresh(script):
     done = subprocess.run([sys.executable, script, "--check"], cwd=ROOT, capture_output=True, text=True)

@@ -298,6 +298,7 @@ print("refused", torch._C._len_torch_dispatch_stack(), torch._C._get_mkldnn_enab
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("master", [True, False])
 def test_every_thread_honours_subnormal_numbers(master):
     """Also those of PyTorch's pool that began while this thread flushed. Where they cannot be reached, the block is refused."""

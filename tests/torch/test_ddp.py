@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="th
 
 import ranks  # noqa: E402
 from batch_models import GLOBAL_MODELS, ITEMS, MODELS  # noqa: E402
-from rank_training import WAYS, train  # noqa: E402
+from rank_training import QUICK, WAYS, train  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 import repmath  # noqa: E402
@@ -22,27 +22,28 @@ SIZES = (1, 2, 3)
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def found(tmp_path_factory, quick):
     directory = tmp_path_factory.mktemp("ranks")
-    ranks.run("rank_training", directory, *SIZES)
+    ranks.run("rank_training", directory, *SIZES, env={"RANK_QUICK": "1"} if quick else {})
     return {
         (size, rank): json.loads((directory / f"{size}-{rank}.json").read_text()) for size in SIZES for rank in range(size)
     }
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_any_number_of_ranks_has_the_digest_of_one_process(found, name):
+def test_any_number_of_ranks_has_the_digest_of_one_process(found, name, quick):
     expected = train(name)
     for (size, rank), mine in found.items():
-        assert mine[name] == dict.fromkeys(WAYS, expected), (size, rank)
+        assert mine[name] == dict.fromkeys(QUICK[size] if quick else WAYS, expected), (size, rank)
+    assert {way for mine in found.values() for way in mine[name]} == set(WAYS)
 
 
 @pytest.mark.parametrize("name", GLOBAL_MODELS)
-def test_draws_and_batch_norms_are_those_of_the_whole_batch(found, name):
+def test_draws_and_batch_norms_are_those_of_the_whole_batch(found, name, quick):
     expected = train(name)
     for (size, rank), mine in found.items():
         if size > 1:
-            assert mine[name] == dict.fromkeys(WAYS, expected), (size, rank)
+            assert mine[name] == dict.fromkeys(QUICK[size] if quick else WAYS, expected), (size, rank)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cnn"])
@@ -103,6 +104,7 @@ def test_a_batch_norm_without_gradients_that_are_exact():
     assert found[0] == found[1]
 
 
+@pytest.mark.long
 def test_ranks_with_other_instruction_sets(tmp_path):
     isas = repmath.config()["available isas"]
     ranks.run("rank_training", tmp_path, 3, env={"RANK_ISAS": " ".join(isas)})

@@ -170,6 +170,7 @@ print(sha.hexdigest())
 """
 
 
+@pytest.mark.long
 def test_every_instruction_set():
     """Of complex numbers too."""
     found = set()

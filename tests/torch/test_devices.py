@@ -44,6 +44,7 @@ def found_in_main_memory():
     return run("stand_in_cases.py", library="no library")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_on_a_device(found, name):
     if name in ("transformers", "bert", "llama"):
@@ -51,6 +52,7 @@ def test_on_a_device(found, name):
     assert found[name] is None, found[name]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_in_main_memory(found_in_main_memory, name):
     """Without the library for the device."""

@@ -45,6 +45,7 @@ def test_a_checkpoint_is_taken_up_by_another_number_of_ranks(found):
         assert {found[size, rank]["lives"] for rank in range(size)} == {expected}, size
 
 
+@pytest.mark.long
 def test_a_rank_that_ends_leaves_the_last_checkpoint(tmp_path):
     ranks.run("rank_killed", tmp_path, 3, env={"RANK_CASE": "with shards"})
     for rank in (0, 1):

@@ -3,6 +3,7 @@ exact value, or an error; PyTorch's errors and dtypes; PyTorch's rules of memory
 
 import math
 import operator
+import zlib
 from fractions import Fraction
 
 import numpy as np
@@ -85,10 +86,12 @@ def problem(overload, args, kwargs, sample, mode=rt.reproducible):
     return None
 
 
-def test_every_operator():
-    """Of each line of the table, a call of PyTorch's samples, each of whose tensors and numbers is given another format."""
+def test_every_operator(quick):
+    """Of each line of the table (with --quick, of a third), a call of PyTorch's samples, each of whose tensors and numbers is given another format."""
     found, checked = [], 0
     for overload, sample in mixed.calls().items():
+        if quick and zlib.crc32(str(overload).encode()) % 3:
+            continue
         if OPERATORS[overload].way == "draws" or overload.overloadpacket.__name__.startswith(OWN_RULES):
             continue
         for what, args, kwargs in mixed.variants(overload, *sample):
@@ -96,7 +99,7 @@ def test_every_operator():
             wrong = problem(overload, args, kwargs, sample)
             if wrong:
                 found.append(f"{overload}, {what}: {wrong}")
-    assert checked > 15000
+    assert checked > (4000 if quick else 15000)
     assert not found, "\n".join(found[:20])
 
 

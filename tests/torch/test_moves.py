@@ -28,6 +28,7 @@ def first():
     return run("default", "1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("capability,arguments", [("avx2", ("2", "flush")), ("avx512", ("2",))])
 def test_builds_threads_and_flushing(first, capability, arguments):
     if capability not in available_isas():

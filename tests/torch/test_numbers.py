@@ -123,6 +123,7 @@ def digests():
     return found
 
 
+@pytest.mark.long
 def test_optimisers_with_another_c_library():
     """glibc without its kernels for fused multiplication gives other powers: no bit of an optimiser changes. The control: without ours
     they change."""

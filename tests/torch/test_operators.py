@@ -24,6 +24,7 @@ def wanting(tensors):
     return [t.clone().requires_grad_() for t in tensors]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_opcheck_of_elementwise_functions(name):
     args = cases.elementwise_arguments(name, 2, 3)
@@ -31,6 +32,7 @@ def test_opcheck_of_elementwise_functions(name):
     torch.library.opcheck(OPERATORS[name].overload, args, test_utils=ALL_CHECKS)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_opcheck(name):
     op, args, _ = CASES[name]

@@ -34,6 +34,7 @@ def test_the_names_are_pytorchs():
     assert set(known) <= set(DATABASE)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", TESTED)
 def test_samples(name):
     op, checked, refused = DATABASE[name], 0, []
@@ -107,6 +108,7 @@ def written_has_the_same_bits(op, dtype, sample, ours):
             assert way is cases.with_out if made is None else same(made, ours[0].to(made.dtype)), way.__name__
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", REFUSING)
 def test_errors(name):
     """What PyTorch refuses is refused in the same way."""

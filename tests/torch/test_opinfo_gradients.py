@@ -35,6 +35,7 @@ def of(op, sample, dtype, seeds=None):
     return cases.gradients(results, leaves, seeds) if leaves and any(t.requires_grad for t in results) else None
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", WITH_GRADIENT)
 def test_gradients(name):
     op, refused = DATABASE[name], []

@@ -45,6 +45,7 @@ def differing(one, other):
     return [name for name in one if one[name] != other[name]]
 
 
+@pytest.mark.long
 def test_bits_on_every_instruction_set():
     """The control, without the block: PyTorch's own results differ, so that the samples do depend on rounding."""
     isas = list(elementwise_library.libraries())

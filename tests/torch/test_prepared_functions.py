@@ -248,6 +248,7 @@ def images(dtype):
                 yield quick, backward, (turned(g), list(size), list(shape), False, *(1.5, 2.0, None)[:dims])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", FORMATS, ids=str)
 @pytest.mark.parametrize(
     "family", (losses, weights, distances, samples, copies, margins, bins, bags, images), ids=lambda f: f.__name__

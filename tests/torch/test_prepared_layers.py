@@ -354,6 +354,7 @@ def losses(dtype):
 FAMILIES = (layer_norms, group_norms, batch_norms, products, rows, attentions, convolutions, pools, losses)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", FORMATS, ids=str)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
 def test_alike(family, dtype, general):
