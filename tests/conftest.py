@@ -18,9 +18,9 @@ HERE = pathlib.Path(__file__).parent
 
 # With several processes (pytest-xdist, --dist loadfile) the longest files begin first: those that build the library, then the others.
 LONG = (
-    "packaging/test_sanitizers.py",
     "cuda/test_emulated.py",
     "elementwise/test_accurate.py",
+    "torch/test_ddp.py",
     "packaging/test_cross_aarch64.py",
     "packaging/test_cross_compilers.py",
     "elementwise/test_several.py",
