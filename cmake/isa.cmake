@@ -31,7 +31,7 @@ endif()
 set(RM_IS_BASE $<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>)
 set_source_files_properties(src/random/kernels.c src/reduce/axes_kernels.c src/fft/kernels.c src/nn/loss/kernels.c src/blas/conv/kernels.c
   PROPERTIES COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,${RM_IS_BASE}>:-Os>")
-set_source_files_properties(src/reduce/kernels.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,-O2>>")
+set_source_files_properties(src/reduce/kernels.c src/reduce/products_kernels.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,-O2>>")
 set_source_files_properties(src/nn/rows/kernels.c PROPERTIES COMPILE_OPTIONS
   "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,$<IF:$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_avx512>,-O2,-O3>>>")
 

@@ -3,6 +3,7 @@ target_sources(repmath_objects PRIVATE
   src/reduce/axes.c
   src/reduce/cumsum.c
   src/reduce/exact.c
+  src/reduce/products.c
   src/common/overlap.c
   src/reduce/scatter.c
   src/reduce/scatter_exact.c
@@ -28,6 +29,7 @@ target_sources(repmath_objects PRIVATE
   src/blas/conv/im2col_view.c)
 rm_isa_sources(
   src/reduce/kernels.c
+  src/reduce/products_kernels.c
   src/blas/conv/kernels.c
   src/reduce/axes_kernels.c
   src/blas/gemm/kernels.c)

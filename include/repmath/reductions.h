@@ -49,6 +49,14 @@ RM_API rm_status rm_cumsum(int format_x, int64_t n, const void *x, ptrdiff_t str
 RM_API rm_status rm_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                                 int format_out, void *out, ptrdiff_t row_out, ptrdiff_t stride_out);
 
+/* Products of many factors: out[i] = RN(product of the n numbers of row i), 1 for n = 0; or, if partial is not 0, products
+ * of the first 1, 2, ... n numbers of each row. Rows are contiguous, in x and in out. Nothing overflows or underflows on the
+ * way, and a product that is 0 has its sign. Where undecided[i] is 1 and not 0, the exact product lies so near a boundary of
+ * rounding that double-double does not decide it, and out[i] says nothing. If partial is not 0 and the formats are the same,
+ * out may be x; else it must not overlap x. No exceptions are raised. */
+RM_API rm_status rm_products(int format_x, int64_t rows, int64_t n, const void *x, int partial, int format_out, void *out,
+                             uint8_t *undecided);
+
 enum { RM_ROW_MAJOR = 101, RM_COL_MAJOR = 102 };                   /* the values of CBLAS */
 enum { RM_NO_TRANS = 111, RM_TRANS = 112, RM_CONJ_TRANS = 113 };
 

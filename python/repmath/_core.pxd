@@ -38,9 +38,7 @@ cdef extern from "ufuncs.h":
     bint rm_py_same_float(object a, object b)
 
 cdef extern from "factors.h":
-    void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e) nogil
     void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *exceptional) nogil
-    void rm_py_wide_products(int64_t rows, int64_t n, const double *x, int partly, double *out, unsigned char *left) nogil
     void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low, double *high) nogil
 
 cdef extern from "decompositions.h":
@@ -110,6 +108,8 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_norm(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out) nogil
     rm_status rm_var(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
     rm_status rm_std(int format_x, long long n, const void *x, ptrdiff_t sx, int format_out, void *out, double ddof) nogil
+    rm_status rm_products(int format_x, int64_t rows, int64_t n, const void *x, int partial, int format_out, void *out,
+                          unsigned char *undecided) nogil
     rm_status rm_cumsum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t sx, int format_out,
                              void *out, ptrdiff_t row_out, ptrdiff_t so) nogil
     ctypedef struct rm_reduction_stats:

@@ -5,7 +5,7 @@ The functions unpack their arguments; callers have checked them. Declarations of
 
 import os
 
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 SPEC_VERSION = RM_SPEC_VERSION
 COMPILER = RM_PY_COMPILER.decode()

@@ -1,16 +1,11 @@
 /* Products of binary32 numbers, with their exponents apart. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* m 2^e, 1 <= |m| < 2, is the product of the n numbers at x, `step` bytes apart, each multiplication rounded to binary64: n +
- * 8 at most. Where a factor is 0, infinite or NaN, m is the product by IEEE 754's rules, and e is 0. `partly`: m and e have n
- * elements, of the first 1, 2, ... factors. */
-void rm_py_product(int64_t n, const char *x, ptrdiff_t step, int partly, double *m, int64_t *e);
-
-/* Multiplies running products by one more factor each: m 2^e as above, begun at 1 and 0. `exceptional`, begun at 1, is their
- * product by IEEE 754's rules of the classes of the factors alone: once it is 0, infinite or NaN, it is the product. */
+/* Multiplies running products m 2^e by one more factor each, 1 <= |m| < 2, begun at 1 and 0; each multiplication is rounded
+ * to binary64. `exceptional`, begun at 1, is their product by IEEE 754's rules of the classes of the factors alone: once it
+ * is 0, infinite or NaN, it is the product. */
 void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *exceptional);
 
 /* The ends of an interval around the product m 2^e of count[i] factors of `digits` digits, in binary64, whose exponents are
@@ -19,7 +14,3 @@ void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *ex
  * together, nothing is rounded. */
 void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low,
                         double *high);
-
-/* The products of rows of n numbers of binary64 each, or (`partly`) those of their first 1, 2, ... ones, correctly rounded
- * where `left` is 0; the others are open. */
-void rm_py_wide_products(int64_t rows, int64_t n, const double *x, int partly, double *out, unsigned char *left);

@@ -1,9 +1,8 @@
-"""Data beside boundaries of rounding for every bound of src/: what decides a rounding by an approximate value must not be off by more than
-its bound there. An operation takes a library (ctypes) and a generator and returns the bits of its results, as a list or an array.
+"""Data beside boundaries of rounding for every bound of src/: what decides a rounding by an approximate value must not be off by more than its bound
+there. An operation takes a library (ctypes) and a generator and returns the bits of its results, as a list or an array.
 
-A number of binary64 that a caller chooses (a factor, a standard deviation, an eps) is solved for a result a hair from the midpoint of two
-numbers, and its neighbours are tried too: so that results lie within a few units of the evaluation's own error of a boundary, which random
-data never does."""
+A number of binary64 that a caller chooses (a factor, a standard deviation, an eps) is solved for a result a hair from the midpoint of two numbers,
+and its neighbours are tried too: so that results lie within a few units of the evaluation's own error of a boundary, which random data never does."""
 
 from __future__ import annotations
 
@@ -27,6 +26,7 @@ from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
 from exponential_data import exponentials_in_two_parts, tiny_exponentials, weighted_classes_in_two_parts  # noqa: F401
+from factor_data import many_factors  # noqa: F401
 from fft_library import transform
 from linalg_data import midpoint_determinants, midpoint_solutions  # noqa: F401
 from normalization_library import results

@@ -20,6 +20,7 @@ from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, problem
 from cross_entropy_library import backward as cross_entropy_gradient
 from exact_oracle import bits
+from factor_data import few_factors  # noqa: F401
 from normalization_library import results
 from pooling_library import pool_of, strides
 from random_library import SELDOM, Random
@@ -473,7 +474,9 @@ OPERATIONS = {
     "src/nn/optim/step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],
     "src/nn": ["rows", "wild_norms", "pools", "wild_gradients"],
     "src/random": ["draws", "seldom_integers", "dropped_nan", "cancelling_draws", "far_draws", "centred_draws"],
+    "src/common/round_scaled.h": ["few_factors", "many_factors"],
     "src/reduce": ["sums"],
+    "src/reduce/products_kernels.c": ["few_factors", "many_factors"],
     "src/reduce/axes_kernels.c": ["means_over_axes"],
     "src/reduce/segment.h": ["sums", "lost_terms"],
 }

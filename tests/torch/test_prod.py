@@ -61,7 +61,7 @@ _INTEGERS = {"f16": torch.int16, "bf16": torch.int16, "f32": torch.int32, "f64":
 
 
 def test_wide_products():
-    """Of binary64: beside midpoints and on them, beside the ends of the range, of subnormal factors, in rows and in parts of one row."""
+    """Of binary64: beside midpoints and on them, beside the ends of the range, of subnormal factors and results, in rows and in parts of one row."""
     rng = np.random.default_rng(2)
     tail = 1 + rng.integers(0, 2**52, (40, 4)) * 2.0**-52
     ties = tail * np.array([2.0**-52 * 3, 1, 1, 1])  # three times 53 digits, beside three factors of 1
@@ -71,8 +71,17 @@ def test_wide_products():
     small, large = np.ldexp(tail, exponents), np.ldexp(tail, np.array([500, 400, 120, 0]) + rng.integers(0, 2, (40, 4)))
     subnormal = np.ldexp(tail, np.array([-1060, 1000, -1050, 1100 - 80]))
     special = np.where(rng.random((40, 4)) < 0.2, rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan], (40, 4)), small)
+    odd = (
+        rng.integers(0, 2**20, (40, 1)) * 2 + 1
+    )  # ties of subnormal numbers, beside them, and beside the least normal and all numbers
+    halves = np.hstack([np.ldexp(odd, -500), np.ldexp(np.ones((40, 1)), -575), np.ones((40, 1)), np.ones((40, 1))])
+    beside = halves * np.array([1, 1, 1 + 2.0**-52, 1 - 2.0**-53])
+    both = halves * np.array([1, 1, 1 + 2.0**-52, 1 - 2.0**-52])
+    least = np.ldexp(tail[:, :1], -1022) * np.ones(4) * np.array([1, 1 - 2.0**-53, 1 + 2.0**-52, 0.5])
+    least[:, 1:] = np.array([1 - 2.0**-53, 1 + 2.0**-52, 0.5])
+    ends = np.array([1 - 2.0**-53, 2.0**1000, 2.0**24, 1 - 2.0**-53]) * np.where(rng.random((40, 1)) < 0.5, -1, 1)
     several = 0
-    for rows in (ties, near, small, large, subnormal, special, -small):
+    for rows in (halves, beside, both, least, ends, ties, near, small, large, subnormal, special, -small):
         want = np.array([[expected(list(row[:k]), "f64") for k in range(1, 5)] for row in rows.tolist()], np.uint64)
         t = torch.from_numpy(rows)
         with rt.reproducible():
@@ -85,6 +94,26 @@ def test_wide_products():
         with np.errstate(all="ignore"):
             several += int((np.multiply.accumulate(rows, 1).view(np.uint64) != want).sum())
     assert several  # the control: each multiplication rounded
+
+
+def test_long_products():
+    """Parts of a row in lanes, some of which hold what is special: the place of a 0, an infinity or a NaN does not matter."""
+    rng = np.random.default_rng(3)
+    for fmt in FORMATS:
+        x = np.where(rng.random(5000) < 0.5, -1.0, 1.0).astype(FORMATS[fmt][0])
+        for at, values in (
+            (-1, (0.0,)),
+            (10, (np.inf,)),
+            (2500, (0.0, np.inf)),
+            (4999, (np.nan,)),
+            (3, (-0.0, 2.0)),
+            (3000, (3.0,)),
+        ):
+            row = x.copy()
+            row[at - len(values) + 1 : at + 1 or None] = values
+            with rt.reproducible():
+                got = torch.prod(as_tensor(row)).view(_INTEGERS[fmt]).item() & (1 << 8 * row.itemsize) - 1
+            assert got == expected([float(v) for v in row], fmt), (fmt, at)
 
 
 def test_control():

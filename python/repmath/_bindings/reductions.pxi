@@ -143,61 +143,28 @@ cdef int64_t _products_between(int format, int64_t n, const int64_t *count, int 
     return open_
 
 
-def products(const float[:, :] x, int digits, format, bint partial, out, unsigned char[:, ::1] left):
-    """The product of each row of numbers of `digits` digits, or of its first 1, 2, ... ones, rounded to a format below float64: out has one column, or
-    those of x. Where the bound of factors.h leaves it open, `left` is 1. Returns how many these are."""
-    cdef View y = _view(out)
-    cdef int64_t n = x.shape[1], rows = x.shape[0], columns = n if partial else 1, i, open_ = 0
-    cdef ptrdiff_t size
-    cdef int f
-    cdef Memory memory
-    cdef int64_t *count
-    cdef fenv_t saved
-    cdef rm_status status = 0
-    f, size = _FORMATS[format]
-    if n == 0 or rows == 0:
-        return 0
-    columns *= 1 if partial else rows  # as many at a time
-    memory = Memory(8 * 6 * columns)
-    count = <int64_t *>memory.data
+def products(format, format_out, x, bint partial, out, unsigned char[:, ::1] undecided):
+    """The product of each contiguous row of numbers, or of its first 1, 2, ... ones, rounded to format_out: out has one number for a row, or as
+    many as x. Where double-double leaves it open, `undecided` is 1. Returns whether it is 1 somewhere."""
+    cdef View a = _view(x), y = _view(out)
+    cdef int f, to
+    cdef rm_status status
+    cdef int64_t rows, n
+    rows, n = x.shape
+    f, _ = _FORMATS[format]
+    to, _ = _FORMATS[format_out]
+    if undecided.shape[0] == 0 or undecided.shape[1] == 0:
+        return False
     with nogil:
-        fegetenv(&saved)
-        fesetenv(FE_DFL_ENV)
-        for i in range(columns):
-            count[i] = i + 1 if partial else n
-        if partial:
-            for i in range(rows):
-                if status == 0:
-                    rm_py_product(n, <const char *>&x[i, 0], x.strides[1], True, <double *>&count[columns], &count[2 * columns])
-                    open_ += _products_between(f, n, count, digits, <double *>&count[n], &count[2 * n], <double *>&count[3 * n],
-                                               <char *>y.base + i * n * size, &left[i, 0], &status)
-        else:
-            for i in range(rows):
-                rm_py_product(n, <const char *>&x[i, 0], x.strides[1], False, <double *>&count[columns + i], &count[2 * columns + i])
-            open_ = _products_between(f, rows, count, digits, <double *>&count[rows], &count[2 * rows], <double *>&count[3 * rows],
-                                      <char *>y.base, &left[0, 0], &status)
-        fesetenv(&saved)
+        status = rm_products(f, rows, n, <const void *>a.base, partial, to, <void *>y.base, &undecided[0, 0])
     _raise(status)
-    return open_
-
-
-def wide_products(const double[:, ::1] x, bint partial, double[:, ::1] out, unsigned char[:, ::1] left):
-    """The product of each row of float64, or of its first 1, 2, ... numbers: out has one column, or those of x. Where the bound of factors.c
-    leaves it open, `left` is 1."""
-    cdef fenv_t saved
-    if x.shape[0] == 0 or x.shape[1] == 0:
-        return
-    with nogil:
-        fegetenv(&saved)
-        fesetenv(FE_DFL_ENV)
-        rm_py_wide_products(x.shape[0], x.shape[1], &x[0, 0], partial, &out[0, 0], &left[0, 0])
-        fesetenv(&saved)
+    return memchr(&undecided[0, 0], 1, undecided.shape[0] * undecided.shape[1]) is not NULL
 
 
 def scattered_products(const float[:, ::1] x, const int64_t[::1] index, const float[:, ::1] source, int digits, format, bint own, out,
                        unsigned char[:, ::1] left):
     """The products of each row of x, unless it is not included, and the rows of the source that the index names it for. Rows that it does not name are 1.
-    As in products, `left` says what is open."""
+    Where the bound of factors.h leaves a product open, `left` is 1. Returns how many these are."""
     cdef View y = _view(out)
     cdef int64_t rows = x.shape[0], cols = x.shape[1], n = rows * cols, i, j, k, open_ = 0
     cdef int f

@@ -105,37 +105,10 @@ cdef bint _holds_nan(const Operand *o) noexcept nogil:
     return False
 
 
-cdef int _products(int format, int to, int64_t rows, int64_t n, bint partly, const char *x, char *memory, void *out) noexcept nogil:
+cdef bint _products(int format, int to, int64_t rows, int64_t n, bint partly, const char *x, char *memory, void *out) noexcept nogil:
     """Computes the products of rows of n contiguous numbers, or those of their first 1, 2, ... numbers. Returns whether all roundings are
-    decided, as repmath/_prod.py shows."""
-    cdef float *single = <float *>memory
-    cdef double *ends
-    cdef int64_t *e
-    cdef int64_t i, k, each = n if partly else 1, terms = rows * n
-    cdef double beyond
-    cdef int digits = 24 if format == RM_FORMAT_F32 else 11 if format == RM_FORMAT_F16 else 8
-    cdef ptrdiff_t size = _SIZES[to]
-    cdef char *other
-    if rm_py_converted(format, RM_FORMAT_F32, terms, x, single) != 0:
-        return 0
-    ends, e = <double *>(memory + 8 * terms), <int64_t *>(memory + 24 * terms)
-    other = memory + 32 * terms
-    for i in range(rows):
-        rm_py_product(n, <const char *>&single[i * n], 4, partly, &ends[i * each], &e[i * each])
-    for i in range(rows * each):
-        k = i % each + 1 if partly else n
-        beyond = 0.0 if k * digits <= 53 else 1.01 * 1.1102230246251565e-16 * (k + 10.0)
-        if ends[i] != 0 and not isnan(ends[i]) and not isinf(ends[i]):
-            ends[i] = ldexp(ends[i], <int>(-500 if e[i] < -500 else 500 if e[i] > 500 else e[i]))
-            ends[terms + i] = ends[i] * (1.0 + beyond)
-            ends[i] *= 1.0 - beyond
-        else:
-            ends[terms + i] = ends[i]
-    if rm_py_converted(RM_FORMAT_F64, to, rows * each, ends, out) != 0:
-        return 0
-    if rm_py_converted(RM_FORMAT_F64, to, rows * each, &ends[terms], other) != 0:
-        return 0
-    return memcmp(out, other, rows * each * size) == 0
+    decided. memory has a byte for each."""
+    return rm_products(format, rows, n, x, partly, to, out, <unsigned char *>memory) == 0 and memchr(memory, 1, rows * (n if partly else 1)) is NULL
 
 
 cdef class Total(Call):
@@ -191,7 +164,7 @@ cdef class Total(Call):
             keep = args[2]
         if not _axes_of(args[1] if given > 1 else None, x.ndim, &axes):
             return NotImplemented
-        if what == PRODUCT and (x.format == RM_FORMAT_F64 or to == RM_FORMAT_F64 or elements > FEW or (given > 1 and type(args[1]) is not int)):
+        if what == PRODUCT and (elements > FEW or (given > 1 and type(args[1]) is not int)):
             return NotImplemented
         for i in range(x.ndim):
             if axes >> i & 1:
@@ -218,7 +191,7 @@ cdef class Total(Call):
             if not _operand(means, &z):
                 return NotImplemented
         if what == PRODUCT or not dense:
-            memory = <char *>malloc(elements * 48)
+            memory = <char *>malloc(elements * 9)
             if memory is NULL:
                 raise MemoryError("no memory for rows")
         kind = SUMMED if what == NANSUM else VAR if what == VAR_MEAN else STD if what == STD_MEAN else what
@@ -334,7 +307,7 @@ cdef class Prefixes(Call):
         cdef rm_status status = 0
         if kwargs or len(args) != 2 or type(args[1]) is not int or not _operand(args[0], &x) or not -x.ndim <= args[1] < x.ndim:
             return NotImplemented
-        if (what == 1 and (x.n > FEW or x.format == RM_FORMAT_F64)) or (what == 2 and x.n > FEW << 8):
+        if (what == 1 and x.n > FEW) or (what == 2 and x.n > FEW << 8):
             return NotImplemented
         dim = args[1]
         dim += x.ndim if dim < 0 else 0
@@ -346,7 +319,7 @@ cdef class Prefixes(Call):
         for i in range(dim + 1, x.ndim):
             inner *= x.shape[i]
         n = x.shape[dim]
-        room = 0 if what == 0 and self.into == NEW else x.n * (8, 64, 16)[what]
+        room = 0 if what == 0 and self.into == NEW else x.n * (8, 16, 16)[what]
         if room:
             memory = <char *>malloc(room)
             if memory is NULL:
