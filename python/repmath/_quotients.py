@@ -43,35 +43,62 @@ def _toward_zero(a: _Array, b: _Array) -> tuple[_Array, _Array]:
     return q, rest
 
 
-def _whole_part(a: _Array, b: _Array, mode: str, dtype: Any) -> _Array:
-    a, b = a.astype(F64), b.astype(F64)
+def _below(a: _Array, b: _Array, down: _Array | bool) -> _Array:
+    """The whole numbers beside quotients of numbers of binary64 below 2**53: those below them, where `down` is not true those above them."""
     q, rest = _toward_zero(a, b)
-    large = ~(np.abs(q) < 2.0**53)  # or not finite
-    zero = np.copysign(0.0, np.copysign(1.0, a) * np.copysign(1.0, b))
-    if mode == "floor":
-        down = (rest != 0) & (np.signbit(a) != np.signbit(b)) & ~large
-        q = np.where(down, q - 1.0, q)
-    q = np.where(q == 0, zero, q)
-    if large.any() or not np.isfinite(b).all():
-        at = np.nonzero(large | ~np.isfinite(b))
-        q[at] = _large(a[at], b[at], mode, dtype)
+    negative = np.signbit(a) != np.signbit(b)
+    other = (rest != 0) & (negative == down)  # toward zero is the other side
+    if other.any():
+        q = q - np.where(other, np.where(down, 1.0, -1.0), 0.0)
+    return q
+
+
+def _whole_part(a: _Array, b: _Array, mode: str, dtype: Any) -> _Array:
+    """A rounded quotient that is no whole number stands for one that is none, between the same two. Only the others have to be looked at."""
+    a, b = a.astype(F64, copy=False), b.astype(F64, copy=False)
+    quotient = _core.ufuncs["divide"](a, b)
+    q: _Array = (np.floor if mode == "floor" else np.trunc)(quotient)
+    at = np.flatnonzero(q == quotient)
+    if dtype == F64 and mode == "trunc":
+        at = at[np.abs(quotient[at]) < 2.0**106]  # as _beyond shows
+    q = np.copysign(q, quotient)
+    if at.size:
+        q[at] = _beside_whole(a[at], b[at], quotient[at], mode, dtype)
     return convert_array(q, dtype)
 
 
-def _large(wide: _Array, divisor: _Array, mode: str, dtype: Any) -> _Array:
-    """Quotients that are not finite, are by infinities, or beyond 2**53 are made of integers; to odd for formats below binary64."""
-    q = _core.ufuncs["divide"](wide, divisor)
-    made: _Array = np.array(np.floor(q) if mode == "floor" else np.trunc(q))
+def _beside_whole(a: _Array, b: _Array, quotient: _Array, mode: str, dtype: Any) -> _Array:
+    """Where the rounded quotient is a whole number or infinite; to odd for formats below binary64."""
+    made, size = quotient.copy(), np.abs(quotient)
+    other = _core.ufuncs["fma"](-quotient, b, a) != 0  # or NaN
+    near = np.flatnonzero(other & (size < 2.0**53) & np.isfinite(b))
+    if near.size:
+        made[near] = np.copysign(_below(a[near], b[near], mode == "floor" or ~np.signbit(quotient[near])), quotient[near])
     if mode == "floor":  # what PyTorch, and Python, return beside infinities
-        made[np.isinf(wide)] = np.nan
-        made[np.isinf(divisor) & (wide != 0) & np.isfinite(wide) & (np.signbit(wide) != np.signbit(divisor))] = -1
-        made[divisor == 0] = q[divisor == 0]
-    form = float if dtype == F64 else nearest_odd
-    for i in np.nonzero((np.abs(q) >= 2.0**53) & np.isfinite(wide) & (divisor != 0))[0]:
-        exact = Fraction(float(wide[i])) / Fraction(float(divisor[i]))
+        made[np.isinf(b) & (a != 0) & np.signbit(quotient)] = -1
+        made[np.isinf(a) & (b != 0)] = np.nan
+    if dtype == F64:
+        far = np.flatnonzero((size >= 2.0**53) & (size < 2.0**106))
+        if far.size:
+            made[far] = _beyond(a[far], b[far], quotient[far], mode)
+        return made
+    for i in np.flatnonzero((size >= 2.0**53) & np.isfinite(a) & (b != 0)):
+        exact = Fraction(float(a[i])) / Fraction(float(b[i]))
         number = exact.__floor__() if mode == "floor" else exact.__trunc__()
         if abs(number) < 2**1024:
-            made[i] = form(Fraction(number))
+            made[i] = nearest_odd(Fraction(number))
+    return made
+
+
+def _beyond(a: _Array, b: _Array, q: _Array, mode: str) -> _Array:
+    """The whole numbers beside quotients that are rounded to q, from 2**53 to 2**106, rounded to binary64.
+
+    The quotient is q + r/b for r = a - q b, a number (a multiple of a last place of q times one of b), and so the whole number is q and the
+    one beside r/b, whose sum is rounded once. With 2**j for the last place of q that is at most 2**(j-1) <= 2**52. A midpoint is m 2**(j-1),
+    m below 2**54; the quotient A 2**c/B, A and B below 2**53, is none, since m B has more bits than A, and is off from it by a multiple of
+    2**(j-1)/B: from q = 2**106 on, where j > 53, by 1 or more, so that there the whole number is rounded as the quotient is.
+    """
+    made: _Array = q + _below(_core.ufuncs["fma"](-q, b, a), b, mode == "floor" or q > 0)
     return made
 
 

@@ -4,6 +4,7 @@ results do not depend on the instruction set."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from fractions import Fraction
 
@@ -71,15 +72,20 @@ def beside_midpoints(rng, rows: int):
     return np.array(found)
 
 
+@functools.cache
+def _midpoint_rows():
+    """Such rows, and the bits of their products: the same for every library."""
+    rows = beside_midpoints(np.random.default_rng(0), ROWS)
+    return rows, np.array([product_bits(row, "f64") for row in rows.tolist()], np.uint64)
+
+
 def many_factors(lib, rng):
-    rows = beside_midpoints(rng, ROWS)
-    whole = completed(lib, rows, "f64", "f64", False)
-    made, undecided = call(
-        lib, rows, "f64", "f64", True
-    )  # in lanes; of the partial products only the last are beside midpoints
-    for i in np.flatnonzero(undecided[:, -1]):
-        made[i, -1] = product_bits(rows[i].tolist(), "f64")
-    return whole + made[:, -1].tolist()
+    rows, want = _midpoint_rows()
+    found = []
+    for partial in (False, True):  # row by row, and in lanes; of the partial products only the last are beside midpoints
+        made, undecided = call(lib, rows, "f64", "f64", partial)
+        found += np.where(undecided[:, -1] == 1, want, made[:, -1]).tolist()
+    return found
 
 
 def rows_of_factors(rng, fmt: str) -> list[np.ndarray]:
@@ -98,7 +104,8 @@ def rows_of_factors(rng, fmt: str) -> list[np.ndarray]:
         half * [1, 1, 1, 1 - last / 2, 1],
         half * [1, 1, 1 + last, 1, 1 - last / 2],
     ]
-    found += [half * [1, 1, 1, 1 + last, 1 - last], half * [1, 1, 0.5, 1, 1], half * [1, 1, 0.25, 1 - last / 2, 1]]
+    found += [half * [1, 1, 1, 1 + 2.0**-30, 1 - 2.0**-30], half * [1, 1, 1, 1 + last, 1 - last]]
+    found += [half * [1, 1, 0.5, 1, 1], half * [1, 1, 0.25, 1 - last / 2, 1]]
     ends = np.tile([2 - last, 1.0, 1.0, 1.0, 1.0], (24, 1))
     ends[:, 0], ends[:, 1] = np.ldexp(2 - last, most // 2), np.ldexp(1.0, most - most // 2)
     found += [
@@ -133,8 +140,9 @@ def few_factors(lib, rng):
             for fmt_out in NAMES if fmt == "f32" else (fmt,):
                 found += completed(lib, x, fmt, fmt_out, True) + completed(lib, x, fmt, fmt_out, False)
                 found += completed(lib, x[:1], fmt, fmt_out, False)
-        long = np.where(rng.random((12, 700)) < 0.5, -1, 1).astype(FORMATS[fmt][0])
+        long = rng.choice([-1.0, 1.0, -3.0, 0.25], (14, 5000)).astype(FORMATS[fmt][0])
         for k, v in enumerate((0.0, -0.0, np.inf, np.nan, 3.0, 2.0**-30)):
             long[2 * k, 300 + k] = long[2 * k + 1, k] = v
+        long[12, [300, 3000]], long[13, [300, 3000]] = (np.inf, 0.0), (0.0, -np.inf)
         found += completed(lib, long, fmt, fmt, False)
     return found
