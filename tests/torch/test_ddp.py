@@ -2,12 +2,17 @@
 
 import contextlib
 import json
+import os
+import pathlib
+import subprocess
+import sys
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
 
+import loopback  # noqa: E402
 import ranks  # noqa: E402
 from batch_models import GLOBAL_MODELS, ITEMS, MODELS  # noqa: E402
 from rank_training import QUICK, WAYS, train  # noqa: E402
@@ -130,6 +135,17 @@ def test_stock_gradients_depend_on_the_number_of_ranks(found):
 def test_without_the_hook_it_is_refused(found):
     for mine in found.values():
         assert "repmath.torch.distributed" in mine["refused"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
+def test_every_way_by_torchrun(world):
+    """Twenty steps; torchrun's processes listen on all addresses."""
+    pytest.importorskip("transformers")
+    program = pathlib.Path(__file__).parents[2] / "examples/distributed/every_way.py"
+    command = loopback.alone(sys.executable, str(program), "--worlds", str(world))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1100, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert done.stdout.endswith("one digest for each model\n"), (done.stdout + done.stderr)[-3000:]
 
 
 def test_owners_share_the_elements():
