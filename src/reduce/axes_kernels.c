@@ -195,6 +195,14 @@ RM_COLD uint32_t rm_axes_rest(const rm_axes_problem *p, int64_t at, int count, v
   return flags;
 }
 
+/* A copy of a length that the compiler knows is a few moves; of others it may make `rep movs`, which is slow to start. */
+RM_FN void rm_axes_put(char *to, const unsigned char *from, int count, int size) {
+  if (count < RM_LANES) __builtin_memcpy(to, from, (size_t)(count * size));
+  else if (size == 2) __builtin_memcpy(to, from, 2 * RM_LANES);
+  else if (size == 4) __builtin_memcpy(to, from, 4 * RM_LANES);
+  else __builtin_memcpy(to, from, 8 * RM_LANES);
+}
+
 RM_NOINLINE uint32_t rm_axes_finish(const rm_axes_problem *p, int64_t at, int count, rm_axes_sum a, int again,
                                     rm_tiers *tiers) {
   const uint32_t used = (uint32_t)((UINT64_C(1) << count) - 1);
@@ -204,7 +212,7 @@ RM_NOINLINE uint32_t rm_axes_finish(const rm_axes_problem *p, int64_t at, int co
   const uint32_t undecided = rm_axes_round(p, p->out + at * size, a, out) & used;
   tiers->fast += count - __builtin_popcount(undecided);
   if (RM_UNLIKELY(undecided)) flags = rm_axes_rest(p, at, count, a.c, undecided, again, out, tiers);
-  __builtin_memcpy(p->out + at * size, out, (size_t)(count * size));
+  rm_axes_put(p->out + at * size, out, count, size);
   return flags;
 }
 
