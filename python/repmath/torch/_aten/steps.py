@@ -229,12 +229,15 @@ def _softshrink_in_two(p: P, x: R, limit: Any) -> R:
 
 
 def _half_and(p: P, x: R, n: float) -> R:
-    return p.formula("quotient", 1.0, 0.5, x, n)
+    """RN(1/2 + x/n) of the nearest x from -3 to 3. Beside 1/2 no number is nearer than 2**-54: for smaller x it is that of 0."""
+    small = p.both(p.compare("<", x, 2.0**-60), p.compare(">", x, -(2.0**-60)))
+    inside = p.where(p.compare(">=", x, 3.0), 3.0, p.where(p.compare("<=", x, -3.0), -3.0, x))
+    return p.formula("quotient", 1.0, 0.5, p.where(small, 0.0, inside), n)
 
 
 def _hardsigmoid(p: P, x: R) -> R:
     """Of binary64, as those below: no format holds 1/6."""
-    return p.where(p.compare(">=", x, 3.0), 1.0, p.where(p.compare("<=", x, -3.0), 0.0, _half_and(p, x, 6.0)))
+    return _half_and(p, x, 6.0)
 
 
 def _hardsigmoid_backward(p: P, g: R, x: R) -> R:
@@ -242,8 +245,8 @@ def _hardsigmoid_backward(p: P, g: R, x: R) -> R:
 
 
 def _hardswish(p: P, x: R) -> R:
-    below = p.where(p.compare("<=", x, -3.0), 0.0, p.multiply(x, _hardsigmoid(p, x)))
-    return p.where(p.compare(">=", x, 3.0), x, below)
+    """From 3 on the factor is 1."""
+    return p.where(p.compare("<=", x, -3.0), 0.0, p.multiply(x, _hardsigmoid(p, x)))
 
 
 def _hardswish_backward(p: P, g: R, x: R) -> R:
