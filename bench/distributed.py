@@ -10,6 +10,7 @@ Each way has the same model (4 layers of 256), the same batch of 8 x 128 tokens,
   exact          reproducible(gradients="exact") with rd.ddp_hook
   sharded        reproducible(gradients="exact") with fully_shard and rd.fsdp
   ... parts      a backward pass for each sequence of a rank's share, without a reduction but for the last
+  late parts     as exact parts, by rd.no_sync: gradients are computed in the last pass alone
 
 The ways take turns, a fresh set of processes each time, which are forked from this one. A figure is the median over rounds of the mean over ranks;
 peak memory and bytes are those of the rank that has most. Bytes are counted by the kernel, for the sockets that a process has open.
@@ -42,8 +43,14 @@ import repmath.torch  # noqa: E402
 import repmath.torch.distributed as rd  # noqa: E402
 
 SEQUENCES, LENGTH, WORDS = 8, 128, 256
-WAYS = ("PyTorch", "rounded", "exact", "sharded", "rounded parts", "exact parts")
-BASE = {"exact": "rounded", "sharded": "rounded", "exact parts": "rounded parts", "PyTorch": "rounded"}
+WAYS = ("PyTorch", "rounded", "exact", "sharded", "rounded parts", "exact parts", "late parts")
+BASE = {
+    "exact": "rounded",
+    "sharded": "rounded",
+    "exact parts": "rounded parts",
+    "late parts": "rounded parts",
+    "PyTorch": "rounded",
+}
 SECONDS = 600
 
 
@@ -85,7 +92,7 @@ def make(way):
         rd.fsdp(model)
         return model, model, torch.optim.AdamW(model.parameters(), 1e-3)
     outer = torch.nn.parallel.DistributedDataParallel(model)
-    if way.startswith("exact"):
+    if way.startswith(("exact", "late")):
         outer.register_comm_hook(rd.State(), rd.ddp_hook)
     return model, outer, torch.optim.AdamW(model.parameters(), 1e-3)
 
@@ -113,7 +120,8 @@ def rank(way, number, size, folder, steps):
             optimizer.zero_grad()
             for i, part in enumerate(parts):
                 last = i + 1 == len(parts)
-                with contextlib.nullcontext() if last or way == "sharded" else outer.no_sync():
+                more = rd.no_sync(outer) if way == "late parts" else outer.no_sync()
+                with contextlib.nullcontext() if last or way == "sharded" else more:
                     logits = outer(input_ids=part).logits[:, :-1]
                     total = F.cross_entropy(logits.reshape(-1, WORDS), part[:, 1:].reshape(-1), reduction="sum")
                     (total / (SEQUENCES * (LENGTH - 1))).backward()

@@ -43,6 +43,7 @@ class Training:
         torch.manual_seed(0)
         self.model, self.data, self.loss = (MODELS | GLOBAL_MODELS)[name]()
         self.name, self.size = name, size
+        self.late = name == "gpt2" and exact  # whether gradients are computed in the last of several passes alone
         shares = SHARES[size or 1]
         self.first, self.count = sum(shares[:rank]), shares[rank]
         if size is not None:
@@ -58,7 +59,11 @@ class Training:
             if self.size is not None:
                 self.model.set_requires_gradient_sync(i + 1 == passes)
             here = self.name in GLOBAL_MODELS and self.size is not None
-            with rd.global_batch(self.first + begin, end - begin, ITEMS) if here else contextlib.nullcontext():
+            more = self.size is not None and self.late and i + 1 < passes
+            with (
+                rd.global_batch(self.first + begin, end - begin, ITEMS) if here else contextlib.nullcontext(),
+                rd.no_sync() if more else contextlib.nullcontext(),
+            ):
                 self.loss(self.model, *(t[begin:end] for t in share)).backward()
         clip = torch.nn.utils.clip_grad_norm_ if self.size is None else rd.clip_grad_norm_
         clip(self.model.parameters(), 0.3)

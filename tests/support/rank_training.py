@@ -58,7 +58,7 @@ def train(name, rank=0, size=1, way=None, hook=True, exact=True):
                 begin = ends[i - 1] if i else 0
                 with contextlib.ExitStack() as stack:
                     if way is not None and i + 1 < passes:
-                        stack.enter_context(outer.no_sync())
+                        stack.enter_context(rd.no_sync(outer) if way == "small views" and hook else outer.no_sync())
                     if way is not None and name in GLOBAL_MODELS:
                         stack.enter_context(rd.global_batch(first + begin, end - begin, ITEMS))
                     loss(outer, *(t[begin:end] for t in share)).backward()

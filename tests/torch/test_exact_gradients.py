@@ -11,6 +11,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 import repmath.torch  # noqa: E402
+import repmath.torch.distributed as rd  # noqa: E402
 from repmath.torch import UncoveredOperatorError, reproducible  # noqa: E402
 from repmath.torch._exact import graph  # noqa: E402
 from repmath.torch._tensors import as_array, as_tensor  # noqa: E402
@@ -43,6 +44,63 @@ def test_no_bit_depends_on_the_microbatches(name):
     digests = {_trained(MODELS[name], sizes, gradients="exact") for sizes in DIVISIONS}
     assert len(digests) == 1
     assert len({_trained(MODELS[name], sizes) for sizes in DIVISIONS}) > 1  # a control
+
+
+@pytest.mark.parametrize("sizes", [(5, 7), (1, 2, 9)])
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_of_the_last_pass_alone(name, sizes):
+    """Passes inside of no_sync() keep operands; further steps follow, and one pass outside between two inside."""
+    with reproducible(gradients="exact"):
+        torch.manual_seed(0)
+        model, data, loss = MODELS[name]()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        for outside in (len(sizes) - 1, 0):
+            optimizer.zero_grad()
+            for i, share in enumerate(_shares(data, sizes)):
+                if i in (outside, len(sizes) - 1):
+                    loss(model, *share).backward()
+                    continue
+                with rd.no_sync():
+                    loss(model, *share).backward()
+                assert all(p.grad.isnan().all() for p in model.parameters() if p.grad is not None)
+            optimizer.step()
+        assert repmath.torch.digest(model, optimizer) == _trained(MODELS[name], (12,), gradients="exact")
+
+
+def test_gradients_that_are_not_there_yet():
+    x = torch.tensor([[1.0], [2.0**-24], [2.0**-24]])
+    with pytest.raises(RuntimeError, match="must be inside of"), rd.no_sync():
+        pass
+    with reproducible(gradients="exact"):
+        layer = nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        with rd.no_sync():
+            layer(x[:1]).sum().backward()
+        with pytest.raises(RuntimeError, match="a step after passes that are all inside"):
+            optimizer.step()
+        optimizer.zero_grad()
+        with rd.no_sync(), rd.no_sync():
+            layer(x[:1]).sum().backward()
+            layer(x[1:2]).sum().backward()
+        layer(x[2:]).sum().backward()
+        assert layer.weight.grad.item() == 1 + 2.0**-23  # a control: with rounded gradients it is 1
+        optimizer.step()
+        optimizer.zero_grad()
+        with rd.no_sync():
+            layer(x[:1]).sum().backward()
+        layer.weight.grad.mul_(2)  # of NaN, which is a term now
+        layer(x[1:2]).sum().backward()
+        assert layer.weight.grad.isnan() and layer.bias.grad.item() == 2
+        optimizer.zero_grad()
+        with rd.no_sync():
+            layer(x[:1]).sum().backward()
+        layer.bias.sum().backward()  # which has no term of the weight's gradient
+        assert layer.weight.grad.item() == 1 and layer.bias.grad.item() == 2
+        with rd.no_sync():
+            layer(x[1:2]).sum().backward()
+        assert layer.weight.grad.isnan()
+        layer(x[2:]).sum().backward()
+        assert layer.weight.grad.item() == 1 + 2.0**-23
 
 
 def test_checkpointing_changes_no_bit():

@@ -1,6 +1,7 @@
 """Training on several ranks with the bits of one process: `import repmath.torch.distributed as rd`."""
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,6 +70,38 @@ def ddp_hook(state: State, bucket: torch.distributed.GradBucket) -> torch.future
     future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
     future.set_result(buffer)
     return future
+
+
+@contextlib.contextmanager
+def no_sync(ddp: torch.nn.Module | None = None) -> Iterator[None]:
+    """Say that further passes of a step come: ``with rd.no_sync(ddp): ...`` around all backward passes but the last one.
+
+    Passes inside keep the operands of their sums, and no gradient is computed, which saves its time
+    and memory. The pass after them, outside, gives the gradients of all of them, with the same bits as
+    without this block. Until then gradients are NaN, and a step of an optimiser raises. To be
+    entered inside of ``reproducible(gradients="exact")``.
+
+    Parameters
+    ----------
+    ddp : DistributedDataParallel, optional
+        Its ``no_sync()`` is entered, too. None in one process, and for `fsdp`, whose
+        ``model.set_requires_gradient_sync(False)`` stays necessary.
+
+    Raises
+    ------
+    RuntimeError
+        It is not inside of such a block.
+    """
+    gradients = of_block()
+    if gradients is None:
+        raise RuntimeError("rd.no_sync() must be inside of repmath.torch.reproducible(gradients='exact')")
+    inner: Any = contextlib.nullcontext() if ddp is None else ddp.no_sync()  # type: ignore[operator,unused-ignore]
+    with inner:
+        gradients.more += 1
+        try:
+            yield
+        finally:
+            gradients.more -= 1
 
 
 def global_batch(first: int, count: int, total: int, group: Any = None) -> GlobalBatch:
@@ -174,4 +207,4 @@ def clip_grad_norm_(
     return total
 
 
-__all__ = ["State", "clip_grad_norm_", "ddp_hook", "digest", "fsdp", "global_batch"]
+__all__ = ["State", "clip_grad_norm_", "ddp_hook", "digest", "fsdp", "global_batch", "no_sync"]

@@ -5,7 +5,7 @@ import types
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .. import _blocks
 from .._aten.common import Uncovered
@@ -51,11 +51,17 @@ _blocks.process.told.append(_replace)
 
 @functools.cache
 def watch_steps() -> None:
-    """From now on the records of a parameter are forgotten when an optimiser has used its gradient."""
+    """From now on an optimiser raises for a gradient that is not there yet, and the records of a parameter are forgotten when it has used the gradient."""
+
+    def before(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        gradients = of_block()
+        if gradients is not None:
+            gradients.check_written(p for group in optimizer.param_groups for p in group["params"])
 
     def after(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         gradients = of_block()
         if gradients is not None:
             gradients.forget(p for group in optimizer.param_groups for p in group["params"])
 
+    register_optimizer_step_pre_hook(before)
     register_optimizer_step_post_hook(after)

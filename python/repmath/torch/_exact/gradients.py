@@ -9,7 +9,7 @@ A leaf's records belong to its `grad` as it was left: by the tensor's identity a
 zeroed it since. Then the records are forgotten, and what is there is one term.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .. import _sharded
 from .._aten.collectives import REDUCTIONS
 from .._aten.common import Uncovered
 from .._aten.guards import tensors_in
-from .._dispatch_key import is_view
+from .._dispatch_key import is_view, native
 from .._tensors import as_tensor
 from . import graph
 from .exchange import reduced
@@ -45,12 +45,12 @@ class _Leaf:
 
     The first pass of a leaf holds nothing if the leaf's last step had no other: the sum of one pass is made in less time than a part of it."""
 
-    __slots__ = ("complete", "held", "passes", "several", "uses", "value", "version")
+    __slots__ = ("complete", "held", "passes", "several", "uses", "value", "version", "waits")
 
     def __init__(self, several: bool = False) -> None:
         self.value: Any = None
         self.version = -1
-        self.passes, self.several = 0, several
+        self.passes, self.several = 0, several  # of passes that have written the gradient
         self.begin([])
 
     def begin(self, uses: list[Use]) -> None:
@@ -58,6 +58,7 @@ class _Leaf:
         self.uses, self.several, self.passes = uses, self.often(), 0
         self.held: Held | None = None
         self.complete = False
+        self.waits = False  # for a pass that writes the gradient, which is NaN
 
     def keep(self, grad: Any) -> None:
         """Forget the records if they are not those of the gradient."""
@@ -108,6 +109,7 @@ class Gradients:
         self.alone = graph.Alone()
         self.dispatch: Any = None
         self.busy = False
+        self.more = 0  # of blocks that say that further passes come
 
     # --- the pass
 
@@ -178,14 +180,21 @@ class Gradients:
 
     def _write(self) -> None:
         """Give the leaves their gradients, but for those that have that of all ranks."""
-        with torch.no_grad():
-            for leaf in self.touched.values():
+        late = [] if self.more else [p for p in self._waiting(list(self.leaves)) if id(p) not in self.touched]
+        with torch.no_grad(), native():
+            for leaf in (*self.touched.values(), *late):
                 entry = self.leaves[leaf]
-                entry.passes += 1
-                if not entry.complete:
-                    assert leaf.grad is not None
+                if entry.complete:
+                    entry.passes += 1
+                    continue
+                assert leaf.grad is not None
+                if not self.more:
+                    entry.passes += 1
                     leaf.grad.copy_(entry.settled(leaf))
-        for leaf in self.expected.values():
+                elif not entry.waits:
+                    leaf.grad.fill_(torch.nan)  # whoever reads it all the same shall see it
+                entry.waits = self.more > 0
+        for leaf in (*self.expected.values(), *late):
             entry, grad = self.leaves[leaf], leaf.grad
             entry.value, entry.version = grad, -1 if grad is None else grad._version
         self.touched = {}
@@ -202,11 +211,12 @@ class Gradients:
         entries = [self.leaves.setdefault(leaf, _Leaf()) for leaf in leaves]
         busy, self.busy = self.busy, True
         try:
-            made = reduced(group, leaves, [e.uses for e in entries], axes, problem, [e.held for e in entries])
+            with native():
+                made = reduced(group, leaves, [e.uses for e in entries], axes, problem, [e.held for e in entries])
         finally:
             self.busy = busy
         for e in entries:
-            e.uses, e.held, e.complete = [], None, True
+            e.uses, e.held, e.complete, e.waits = [], None, True, False
         return made
 
     def _settled(self, t: torch.Tensor) -> torch.Tensor:
@@ -214,7 +224,17 @@ class Gradients:
         found = self.deferred.get(_storage(t))
         return t if found is None else settle(_seen(found, t), t.shape, t.dtype)
 
-    def forget(self, leaves: Any) -> None:
+    def _waiting(self, leaves: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+        """Those whose gradient is not there yet."""
+        found = [(p, self.leaves.get(p)) for p in leaves]
+        return [p for p, e in found if e is not None and e.waits and p.grad is e.value and p.grad._version == e.version]
+
+    def check_written(self, leaves: Iterable[torch.Tensor]) -> None:
+        """Raise where the gradient of a leaf is not there yet."""
+        if self._waiting(leaves):
+            raise RuntimeError("a step after passes that are all inside of rd.no_sync(); the last one must be outside")
+
+    def forget(self, leaves: Iterable[torch.Tensor]) -> None:
         """Their gradients have been used."""
         for leaf in leaves:
             entry = self.leaves.pop(leaf, None)

@@ -135,6 +135,16 @@ def _sum(r: Record, shape: Sequence[int]) -> _partials.Sum:
     return _partials.scattered(rows, np.tile(np.arange(shape[0]), len(rows) // max(shape[0], 1)), shape[0])
 
 
+def _together(records: Sequence[Record]) -> list[Record]:
+    """The same sum, in which matrix products are one of longer rows."""
+    products = [r.operands() for r in records if isinstance(r, Product)]
+    if len(products) < 2:
+        return list(records)
+    a, b = (Received(np.concatenate([p[i] for p in products], 1 - i)) for i in (0, 1))
+    shape = next(r.shape for r in records if isinstance(r, Product))
+    return [Product(a, b, shape), *(r for r in records if not isinstance(r, Product))]
+
+
 def part(uses: Sequence[Use], shape: Sequence[int], kind: int, joins: int | None = None) -> tuple[Array, Array]:
     """The elements of a sum, and the bounds of the rows and of the columns of `matrix`, of the kind that is common to all ranks.
     Bounds allow for so many additions on the way to a sum of parts of this rank, by default those of the uses."""
@@ -143,7 +153,7 @@ def part(uses: Sequence[Use], shape: Sequence[int], kind: int, joins: int | None
     if joins is None:
         joins = len(uses) - 1
     if kind == FACTORED:
-        made = [_sum(r, shape).part(joins) for r in _matrices(uses, shape) or ()]
+        made = [_sum(r, shape).part(joins) for r in _together(_matrices(uses, shape) or ())]
     elif kind == NORMED:
         made = [_norm_weight([u.record for u in uses if isinstance(u.record, Normed)]).part(joins)]
     else:
