@@ -17,7 +17,8 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 # beside boundaries, and tests/nn/test_formulas.py with exact numbers. What recurrences and series decide is compared with exact numbers beside boundaries in
 # tests/elementwise/test_recurrences.py. What rows of binary64 decide is compared with exact numbers beside boundaries in tests/nn/test_norm_boundaries.py, and
 # in tests/controls/bound_data.py, and averages of binary64 in tests/nn/test_pooling.py. The numbers that partials.c and join.c round are given by their callers:
-# tests/reductions/test_partials.py compares what comes of parts with exact sums, and their errors with the bounds.
+# tests/reductions/test_partials.py compares what comes of parts with exact sums, and their errors with the bounds. What products of many factors decide is
+# compared with exact products beside boundaries in tests/reductions/test_products.py and in tests/controls/factor_data.py.
 ELSEWHERE = (
     "src/cuda/",
     "src/xla/",
@@ -27,6 +28,7 @@ ELSEWHERE = (
     "src/blas/gemm/undecided_16.h",
     "src/blas/join.c",
     "src/blas/partials.c",
+    "src/common/round_scaled.h",
     "src/nn/formula/quick.h",
     "src/nn/rows/wide.h",
     "src/nn/rows/wide_exp.h",
