@@ -95,11 +95,10 @@ def test_gradients_integers_and_two_axes():
 
 
 def _collectives(function, *arguments):
-    """What XLA sends of which shape."""
+    """What XLA sends, of which shape; an all-to-all has several."""
     text = jax.jit(function).lower(*arguments).compile().as_text()
-    return [
-        (m[2], m[1]) for m in re.finditer(r"= (\S+?)(?:\{\S*)? (all-gather|all-reduce|all-to-all|collective-permute)\(", text)
-    ]
+    kinds = "all-gather|all-reduce|all-to-all|collective-permute"
+    return [(m[2], m[1]) for m in re.finditer(rf"= (\(.*?\)|\S+?)(?:\{{\S*)? ({kinds})\(", text)]
 
 
 def _placed(mesh, x, *spec):
@@ -137,6 +136,70 @@ def test_a_network_under_jit_has_the_bits_of_one_device(size):
         lambda a, b: np.testing.assert_array_equal(np.asarray(a).view("u4"), np.asarray(b).view("u4")), expected, found
     )
     assert _collectives(_block, placed, _placed(mesh, x, "d")) == []
+
+
+def _images(p, x):
+    """Operators of a network, of images: convolutions with one group and with one for each channel, norms, pools."""
+    h = rj.max_pool2d(rj.conv_general_dilated(x, p["first"], (1, 1), "SAME", bias=p["bias"]), 2)
+    h = rj.batch_norm(h, None, None, p["scale"], p["shift"], training=True)
+    h = rj.conv_general_dilated(h, p["each"], (1, 1), "SAME", feature_group_count=16)
+    h = rj.conv_general_dilated(h, p["groups"], (2, 2), "VALID", feature_group_count=2)
+    h = rj.avg_pool2d(rj.batch_norm(h, p["shift"], p["scale"], p["scale"], p["shift"]), 2, 1)
+    h = jnp.moveaxis(h, 1, -1)
+    layout = "NHWC", "HWIO", "NHWC"
+    h = rj.conv_general_dilated(h, p["back"], (1, 1), [(1, 1)] * 2, lhs_dilation=(2, 2), dimension_numbers=layout)
+    h = h.reshape(len(h), -1)
+    return rj.multiply(rj.embedding(jnp.argmax(h, axis=1), p["table"]), rj.sum(h, axis=1)[:, None])
+
+
+def _weights_of_images():
+    numbers = np.random.default_rng(3).standard_normal
+    shapes = {
+        "first": (16, 3, 3, 3),
+        "bias": (16,),
+        "each": (16, 1, 3, 3),
+        "groups": (16, 8, 2, 2),
+        "back": (3, 3, 16, 4),
+        "table": (64, 5),
+    }
+    made = {name: numbers(shape, "f4") for name, shape in shapes.items()}
+    return made | {"scale": 1 + np.abs(numbers(16, "f4")), "shift": numbers(16, "f4")}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_images_under_jit_have_the_bits_of_one_device(size):
+    """Of a divided batch, images are exchanged for channels where a norm needs the whole batch, and back; gradients of weights gather one operand."""
+    mesh, p = _mesh(size), _weights_of_images()
+    x = np.random.default_rng(4).standard_normal((8, 3, 15, 15), "f4")
+
+    def loss(p, x):
+        y = _images(p, x)
+        return rj.sum(rj.multiply(y, y))
+
+    gradient = jax.jit(jax.grad(loss, argnums=(0, 1)))
+    expected = jax.jit(_images)(p, x), gradient(p, x)
+    placed, images = {k: _placed(mesh, v) for k, v in p.items()}, _placed(mesh, x, "d")
+    found = jax.jit(_images)(placed, images), gradient(placed, images)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_array_equal(np.asarray(a).view("u4"), np.asarray(b).view("u4")), expected, found
+    )
+    assert [what for what, _ in _collectives(_images, placed, images)] == ["all-to-all"] * (2 if size > 1 else 0)
+
+
+def test_channels_that_are_divided():
+    """Weights of a layer that are divided over its output channels, as those of columns of a product: nothing is sent."""
+    mesh, p = _mesh(4), _weights_of_images()
+    x = np.random.default_rng(4).standard_normal((8, 3, 15, 15), "f4")
+
+    def layer(x, w, b, scale):
+        return rj.max_pool2d(
+            rj.batch_norm(rj.conv_general_dilated(x, w, (1, 1), "SAME", bias=b), None, None, scale, b, training=True), 2
+        )
+
+    given = x, p["first"], p["bias"], p["scale"]
+    placed = _placed(mesh, x), *(_placed(mesh, a, "d") for a in given[1:])
+    assert _bits(jax.jit(layer)(*placed), "f32") == _bits(jax.jit(layer)(*given), "f32")
+    assert _collectives(layer, *placed) == []
 
 
 def test_what_is_sent():

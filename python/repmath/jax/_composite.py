@@ -36,7 +36,7 @@ class Composite:
 
     `shapes` and `lower` are those of its primitive; `formula(*arrays, **params)` is its value in functions that can be differentiated;
     `gradients` maps positions of arguments to a lowering of (cotangent, *arrays). A gradient has the shape of its argument. `axes` is that
-    of the primitive, and holds for the gradient of the first argument.
+    of the primitive, and gives those of the gradients.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Composite:
 
         def axes(count: int, **params: Any) -> Any:
             operands, results = self.axes(count - 1, **params)
-            return [*results, *operands], [operands[0]]
+            return [*results, *operands], [operands[position]]
 
         return define(
             f"{self.name}_gradient_{position}",
@@ -119,7 +119,7 @@ class Composite:
             lower,
             jvp=jvp,
             transpose=transpose,
-            axes=axes if self.axes is not None and position == 0 else None,
+            axes=axes if self.axes is not None else None,
         )
 
     def _transpose(self, ct: Any, *operands: Any, active: tuple[int, ...], **params: Any) -> Any:

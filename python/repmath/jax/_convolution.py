@@ -96,6 +96,39 @@ def _batch(args: Any, axes: Any, *, kind: int, geometry: Any) -> Any:
     return stacked(convolution_p, False)(args, axes, kind=kind, geometry=geometry)
 
 
+def _axes(count: int, *, kind: int, geometry: Any) -> Any:
+    """Images are divided, and channels where there is one group, or one for each of them."""
+    g = _geometry(geometry)
+    _, channels_in, channels_out, groups = g["sizes"]
+    channels = "cckk" if groups == 1 else "cDcc" if groups == channels_in == channels_out else "CDKK"
+    names = {"x": f"n{channels[0]}XYZ", "w": f"{channels[3]}{channels[1]}PQR", "y": f"n{channels[2]}UVW"}
+
+    def of(which: str) -> str:
+        placed = [""] * len(g[f"order_{which}"])
+        for name, place in zip(names[which], g[f"order_{which}"], strict=False):
+            placed[place] = name
+        return "".join(placed)
+
+    bias = names[_RESULT[kind]][1]
+    return [*(of(which) for which in _OPERANDS[kind]), bias][:count], [of(_RESULT[kind])]
+
+
+def _of_part(first: Any, second: Any, *bias: Any, kind: int, geometry: Any) -> dict[str, Any]:
+    """The geometry of a device's parts."""
+    g = _geometry(geometry)
+    shapes = {}
+    for which, operand in zip(_OPERANDS[kind], (first, second), strict=True):
+        order = g[f"order_{which}"]
+        shapes[which] = [operand.shape[operand.ndim - len(order) + place] for place in order]
+    _, channels_in, channels_out, groups = g["sizes"]
+    if groups == channels_in == channels_out:
+        groups = shapes["y" if kind == _INPUT else "x"][1]
+    channels_in = shapes["x"][1] if "x" in shapes else shapes["w"][1] * groups
+    channels_out = shapes["y"][1] if "y" in shapes else shapes["w"][0]
+    batch = shapes["y" if kind == _INPUT else "x"][0]
+    return {"kind": kind, "geometry": tuple((g | {"sizes": (batch, channels_in, channels_out, groups)}).items())}
+
+
 convolution_p: Any = define(
     "conv_general_dilated",
     _shapes,
@@ -103,6 +136,8 @@ convolution_p: Any = define(
     jvp=_jvp,
     transpose=_transpose,
     batch=_batch,
+    axes=_axes,
+    of_part=_of_part,
 )
 
 

@@ -61,7 +61,7 @@ def _instead(
     for names, a in zip(ins, arguments, strict=True):
         along = [(n, s) for n, entry in zip(names, getattr(a.sharding, "spec", ()), strict=False) for s in _flat(entry)]
         for n, s in along:
-            if n in sizes or s in taken:
+            if (n in sizes and not n.isupper()) or s in taken:
                 continue
             free = [r for r in sizes if not r.isupper() and r not in of and r not in found]
             free = [r for r in free if sizes[r] and sizes[r] % a.sharding.mesh.shape[s] == 0]
@@ -91,7 +91,7 @@ def divided(
             of: dict[str, Any] = {}
             for names, r in zip(outs, listed, strict=True):
                 spec = getattr(r.sharding, "spec", PartitionSpec())
-                of |= {n: s for n, s in zip(names, spec, strict=False) if s is not None}
+                of |= {n: s for n, s in zip(names, spec, strict=False) if s is not None and not n.isupper()}
             of |= _instead(of, ins, outs, arguments, listed)
             reads = {n for names in outs for n in names if not n.isupper()}
 
@@ -108,10 +108,7 @@ def divided(
 
         def factors(mesh: Any, values: Any, results: Any) -> Any:
             ins, outs = _axes(rule, [v.rank for v in values], [r.rank for r in results], given)
-            kept = {n for names in outs for n in names}
-            gathered = tuple(sorted(n for n in kept if n.isupper()))
-            text = f"{', '.join(map(' '.join, ins))} -> {', '.join(map(' '.join, outs))}"
-            return text, {"need_replication_factors": gathered}
+            return f"{', '.join(map(' '.join, ins))} -> {', '.join(map(' '.join, outs))}", {}
 
         made = custom_partitioning(lambda *args: plain(*args, **given))
         made.def_partition(partition=partition, sharding_rule=factors)

@@ -49,9 +49,9 @@ def _bias_gradient(ct: Any, *_: Any, layout: int, **params: Any) -> Any:
     return exact_sum(ct, (-3, -2) if layout == _LAYER else (-3, -1))
 
 
-def _axes(count: int, layout: int, **params: Any) -> Any:
-    """Axes on a mesh: rows, or the samples whose groups are normalised, may be divided."""
-    x, w = {_LAYER: ("abN", "N"), _GROUP: ("aCS", "C"), _BATCH: ("BCS", "C")}[layout]
+def _axes(count: int, layout: int, statistics: int, **params: Any) -> Any:
+    """Axes on a mesh: rows, the samples whose groups are normalised, or channels may be divided; with given statistics samples too."""
+    x, w = {_LAYER: ("abN", "N"), _GROUP: ("aCS", "C"), _BATCH: ("acS" if statistics else "BcS", "c")}[layout]
     return [x, *[w] * (count - 1)], [x]
 
 

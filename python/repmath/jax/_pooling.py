@@ -22,6 +22,12 @@ def _like(x: Any, geometry: Any, which: str) -> Any:
     return (*x.shape[: x.ndim - len(sizes)], *sizes), x.dtype
 
 
+def _axes(count: int, *, geometry: Any) -> Any:
+    """Images and channels are divided, windows are not."""
+    dims = len(dict(geometry)["in"])
+    return ["XYZ"[:dims]], ["UVW"[:dims]]
+
+
 def _average_jvp(p: Any) -> Any:
     def jvp(primals: Any, tangents: Any, *, geometry: Any) -> Any:
         y = bind(p(), *primals, geometry=geometry)
@@ -44,6 +50,7 @@ average_p: Any = define(
     _lower(_AVERAGE),
     jvp=_average_jvp(lambda: average_p),
     transpose=_average_transpose(lambda: average_backward_p),
+    axes=_axes,
 )
 average_backward_p: Any = define(
     "avg_pool_backward",
@@ -51,6 +58,7 @@ average_backward_p: Any = define(
     _lower(_AVERAGE_BACKWARD),
     jvp=_average_jvp(lambda: average_backward_p),
     transpose=_average_transpose(lambda: average_p),
+    axes=_axes,
 )
 
 
@@ -72,6 +80,7 @@ max_p: Any = define(
     _lower(_MAX),
     jvp=_max_jvp,
     multiple=True,
+    axes=lambda count, *, geometry: (_axes(count, geometry=geometry)[0], _axes(count, geometry=geometry)[1] * 2),
 )
 
 

@@ -95,10 +95,12 @@ def define(
     batch: Rule | None = None,
     multiple: bool = False,
     axes: "_meshes.Rule | None" = None,
+    of_part: Callable[..., dict[str, Any]] | None = None,
 ) -> Primitive:
     """A primitive. `shapes` computes the result's shape and dtype, or a list for several results, from the abstract operands.
 
-    `axes` names the last axes of operands and results, for meshes of several devices; without it, operands are gathered there.
+    `axes` names the last axes of operands and results, for meshes of several devices; without it, operands are gathered there. `of_part`
+    computes the parameters for a device's parts of the operands from these and those for the whole, where they have sizes of divided axes.
     """
     p = Primitive(f"repmath_{name}")
     p.multiple_results = multiple
@@ -121,7 +123,11 @@ def define(
     p.def_impl(evaluate)
     _meshes.needs_devices(p)
     if axes is not None:
-        lower = _meshes.divided(name, p.bind, lower, axes, multiple)
+
+        def plain(*args: Any, **params: Any) -> Any:
+            return p.bind(*args, **(params if of_part is None else of_part(*args, **params)))
+
+        lower = _meshes.divided(name, plain, lower, axes, multiple)
     mlir.register_lowering(p, lower, platform="cpu")
     batching.primitive_batchers[p] = batch or stacked(p, multiple)
 

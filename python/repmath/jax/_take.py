@@ -43,6 +43,7 @@ take_p: Any = define(
     by_handler("take"),
     jvp=_take_jvp,
     transpose=_take_transpose,
+    axes=lambda count: (["Rc", "n"], ["nc"]),
 )
 segment_sum_p: Any = define(
     "segment_sum",
@@ -50,6 +51,7 @@ segment_sum_p: Any = define(
     by_handler("segment_sum", lambda rows: {}),
     jvp=_sum_jvp,
     transpose=_sum_transpose,
+    axes=lambda count, *, rows: (["nc", "n"], ["Rc"]),
 )
 
 
