@@ -85,7 +85,7 @@ study: $(VENV)/demo.stamp
 	$(BIN)/python -m repmath study arms python/repmath/study/example.py:train --runs 8 --out out/study/arms
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest $(if $(T),$(T),--quick -n auto --dist loadfile)
+	$(BIN)/python -m pytest $(if $(T),$(T),--quick -n auto --dist loadfile --durations 30 --durations-min 5)
 
 test-long: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n auto --dist loadfile
