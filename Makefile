@@ -22,7 +22,7 @@ help:
 	@echo "make study            measure numerical variability (docs/studies.md), into out/study"
 	@echo "make test             run the tests; make test T=tests/python/test_einsum.py runs one file, and T takes all that pytest does:"
 	@echo "                      files, folders, options: make test T='tests/nn -k softmax -x'"
-	@echo "make test-long        run all tests: long ones too, and all cases of those of which make test runs a sample (an hour)"
+	@echo "make test-long        run all tests: long ones too, and all cases of those of which make test runs a sample (more than an hour)"
 	@echo "make asan             run the C tests under AddressSanitizer and UndefinedBehaviorSanitizer (a preset of CMakePresets.json)"
 	@echo "make tsan             run the C tests under ThreadSanitizer"
 	@echo "make fuzz             attack the library for a while: make fuzz SECONDS=600"

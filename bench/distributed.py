@@ -1,9 +1,11 @@
 """Data parallel steps of GPT-2 on 1, 2 and 4 processes over gloo: CPU time, wall time, peak memory and bytes sent.
 
-python bench/distributed.py [--worlds 1 2 4] [--rounds N] [--steps N] [--ways NAME ...] [--json FILE]
+python bench/distributed.py [--worlds 1 2 4] [--rounds N] [--steps N] [--ways NAME ...] [--own] [--json FILE]
+python bench/distributed.py --all-reduce [--worlds 2 4]     an all-reduce of 16 Mi numbers beside PyTorch's
 python bench/distributed.py --open        which part of the elements the ranks' parts of sums leave undecided, for up to 1024 ranks
 
-Each way has the same model (4 layers of 256), the same batch of 8 x 128 tokens, divided evenly, and AdamW, on one thread a process:
+Each way has the same model (4 layers of 256), the same batch of 8 x 128 tokens, divided evenly (with --own each process has as many), and AdamW,
+on one thread a process:
 
   PyTorch        PyTorch's DistributedDataParallel without repmath
   rounded        the same under reproducible(): each rank rounds its gradients, and their sum is rounded again; bits depend on the ranks
@@ -18,6 +20,7 @@ peak memory and bytes are those of the rank that has most. Bytes are counted by 
 
 import argparse
 import contextlib
+import functools
 import gc
 import json
 import os
@@ -97,11 +100,12 @@ def make(way):
     return model, outer, torch.optim.AdamW(model.parameters(), 1e-3)
 
 
-def rank(way, number, size, folder, steps):
+def rank(number, folder, way, size, steps, sequences):
+    """Write what rank number of size has found in a number of steps with a batch of so many sequences."""
     torch.set_num_threads(1)
     repmath.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=number, world_size=size)
-    ids = (torch.arange(SEQUENCES)[:, None] * 37 + torch.arange(LENGTH)[None] ** 2) % WORDS
+    ids = (torch.arange(sequences)[:, None] * 37 + torch.arange(LENGTH)[None] ** 2) % WORDS
     share = ids.chunk(size)[number]
     inside = contextlib.nullcontext()
     if way != "PyTorch":
@@ -124,7 +128,7 @@ def rank(way, number, size, folder, steps):
                 with contextlib.nullcontext() if last or way == "sharded" else more:
                     logits = outer(input_ids=part).logits[:, :-1]
                     total = F.cross_entropy(logits.reshape(-1, WORDS), part[:, 1:].reshape(-1), reduction="sum")
-                    (total / (SEQUENCES * (LENGTH - 1))).backward()
+                    (total / (sequences * (LENGTH - 1))).backward()
             optimizer.step()
             if step:
                 found["cpu"].append(time.process_time() - cpu)
@@ -140,8 +144,40 @@ def rank(way, number, size, folder, steps):
     dist.destroy_process_group()
 
 
-def run(way, size, steps):
-    """What each rank has found."""
+def all_reduce(number, folder, size, rounds, elements=1 << 24):
+    """Seconds of PyTorch's all-reduce and of that under reproducible(), in turns; each rank has one thread."""
+    torch.set_num_threads(1)
+    repmath.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=number, world_size=size)
+    torch.manual_seed(number)
+    x, found = torch.randn(elements), {"PyTorch": [], "exact": []}
+    for turn in range(1 + rounds):
+        for way, inside in (("PyTorch", contextlib.nullcontext()), ("exact", repmath.torch.reproducible())):
+            t = x.clone()
+            dist.barrier()
+            with inside:
+                cpu, wall = time.process_time(), time.perf_counter()
+                dist.all_reduce(t)
+                if turn:
+                    found[way].append((time.process_time() - cpu, time.perf_counter() - wall))
+    (folder / f"{number}.json").write_text(json.dumps(found))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def print_all_reduce(sizes, rounds):
+    for size in sizes:
+        found = run("all_reduce", size, functools.partial(all_reduce, size=size, rounds=rounds))[0]
+        ratios = [[e[i] / p[i] for e, p in zip(found["exact"], found["PyTorch"], strict=True)] for i in (0, 1)]
+        cpu, wall = map(statistics.median, ratios)
+        print(
+            f"{size} processes, all_reduce of 16 Mi float32: {cpu:.2f} of PyTorch's CPU time, {wall:.2f} of its time",
+            flush=True,
+        )
+
+
+def run(what, size, of_rank):
+    """What each rank has found: of_rank(number, folder) writes it."""
     with tempfile.TemporaryDirectory() as name:
         folder, children = pathlib.Path(name), []
         for number in range(size):
@@ -150,7 +186,7 @@ def run(way, size, steps):
                 code = 1
                 try:
                     signal.alarm(SECONDS)
-                    rank(way, number, size, folder, steps)
+                    of_rank(number, folder)
                     code = 0
                 except BaseException:
                     traceback.print_exc()
@@ -159,7 +195,7 @@ def run(way, size, steps):
                     os._exit(code)
             children.append(child)
         if any([os.waitpid(child, 0)[1] for child in children]):
-            raise RuntimeError(f"{way} on {size} processes has failed")
+            raise RuntimeError(f"{what} on {size} processes has failed")
         return [json.loads((folder / f"{number}.json").read_text()) for number in range(size)]
 
 
@@ -223,11 +259,16 @@ def main():
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--own", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--open", action="store_true")
+    parser.add_argument("--all-reduce", action="store_true")
     args = parser.parse_args()
     if args.open:
         undecided()
+        return
+    if args.all_reduce:
+        print_all_reduce([size for size in args.worlds if size > 1], 9)
         return
     import transformers  # noqa: F401  # before the forks
 
@@ -238,9 +279,11 @@ def main():
     print(f"{'':24} {'CPU s a step':>14} {'wall s':>8} {'peak MiB':>14} {'sent bytes a parameter':>24}  digests")
     for size in args.worlds:
         runs = {way: [] for way in args.ways}
+        sequences = SEQUENCES * (size if args.own else 1)
         for turn in range(args.rounds):
             for way in args.ways if turn % 2 == 0 else args.ways[::-1]:
-                runs[way].append(run(way, size, args.steps))
+                of_rank = functools.partial(rank, way=way, size=size, steps=args.steps, sequences=sequences)
+                runs[way].append(run(way, size, of_rank))
         found = {way: summary(r) for way, r in runs.items()}
         for way, f in found.items():
             base = found.get(BASE.get(way, way), f)

@@ -191,19 +191,22 @@ cancel, and magnitudes beyond 2^-960.
 Remainders of a number by a tensor, and of float64 whose quotients are beyond 2^53, take 10 to 30 times PyTorch's time.
 
 A value that lies half-way between two numbers is decided by no bound, only exactly: the average of 2 x 2 float64 numbers often is one, and is then rounded alone.
-Such pools take 7 to 28 times PyTorch's time. The following are computed one by one where no mathematics asks for it (times PyTorch's; float64, 128 x 512 numbers, one thread, Intel Xeon, AVX-512):
+Such pools take 7 to 28 times PyTorch's time. The following take more than ten times it where no mathematics asks for that (float64, 256 x 256 numbers, one thread, Intel Xeon,
+AVX-512; `make sweep SWEEP='--only prod hardswish div addcmul lerp fmod weight_norm --dtype f64 --threads 1 --direction forward'`):
 
-| call | of numbers like 1, masks and NaN | of subnormal numbers | of exponents from -1000 to 1000 |
+| call | of numbers like 1, masks and NaN | of subnormal numbers | of exponents over half of the range |
 | --- | --- | --- | --- |
-| `hardswish` | 18 to 25 | below 10 | 24 |
-| `div(rounding_mode="trunc")` | below 10, of integers, zeros and masks 14 to 19 | below 10 | 24 |
-| `addcmul`, `addcdiv`, `lerp` | below 10, `lerp` of integers 17 | 18 to 32 | 120 to 180 |
-| `fmod` | below 10 | below 10 | 15 |
-| weight norms | below 10, with masks 11 | 17 | 17 |
+| `div_(number, rounding_mode="trunc")` | 25 to 69 | 47 | 59 |
+| `hardswish` | 26 to 33 | below 10 | 31 |
+| `addcmul_` | below 10 | below 10 | 76 |
+| `lerp` | below 10, in place with masks 12 | 37 to 41 | 79 to 97 |
+| `weight_norm` | 6, with masks, NaN and zeros 14 to 33 | 52 | 10 |
+| `fmod` | below 10 | below 10 | 13 to 16 |
+| `prod` | 8 to 13 | 12 | below 10 |
 
 Depthwise convolutions in float64 of images with infinities take 28 to 40 times PyTorch's time; distances in float64, and attention in float64 whose mask is
-added to the products, 10 to 13 times; `prod` over the first axis in float32 and float64 5 to 17 times,
-since lines are copied to lie side by side.
+added to the products, 10 to 13 times; `prod` over first axes up to 27 times, since lines are
+copied to lie side by side.
 
 """
 

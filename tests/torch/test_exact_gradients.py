@@ -69,6 +69,11 @@ def test_gradients_of_the_last_pass_alone(name, sizes):
 
 def test_gradients_that_are_not_there_yet():
     x = torch.tensor([[1.0], [2.0**-24], [2.0**-24]])
+    with (
+        pytest.raises(TypeError, match="ddp must be a DistributedDataParallel or None, not Linear"),
+        rd.no_sync(torch.nn.Linear(1, 1)),
+    ):
+        pass
     with pytest.raises(RuntimeError, match="must be inside of"), rd.no_sync():
         pass
     with reproducible(gradients="exact"):

@@ -54,7 +54,8 @@ def _flat(entry: Any) -> tuple[Any, ...]:
 def _instead(
     of: dict[str, Any], ins: Sequence[Sequence[str]], outs: Sequence[Sequence[str]], arguments: Any, results: Any
 ) -> dict[str, Any]:
-    """Axes of results to divide where operands are divided along an axis that a sum runs along: then devices exchange parts of them."""
+    """Axes of results to divide where operands are divided along an axis that a sum runs along, or that is read as a whole: then devices
+    exchange parts of them."""
     sizes = {n: size for names, r in zip(outs, results, strict=True) for n, size in zip(names, r.shape, strict=True)}
     taken = {a for s in of.values() for a in _flat(s)}
     found: dict[str, Any] = {}

@@ -91,7 +91,7 @@ def exclude(on: bool) -> None:
 
 @contextlib.contextmanager
 def native() -> Iterator[None]:
-    """Meanwhile this thread's operators are PyTorch's own: for calls of many that move elements, each of which costs a tenth of a millisecond else."""
+    """Meanwhile this thread's operators are PyTorch's own: for many calls that move elements, whose dispatch by the block costs more than they do."""
     before = torch._C._dispatch_tls_is_dispatch_key_excluded(KEY)
     exclude(True)
     try:

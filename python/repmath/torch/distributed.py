@@ -89,13 +89,17 @@ def no_sync(ddp: torch.nn.Module | None = None) -> Iterator[None]:
 
     Raises
     ------
+    TypeError
+        ddp is another module.
     RuntimeError
         It is not inside of such a block.
     """
+    if not isinstance(ddp, torch.nn.parallel.DistributedDataParallel | None):
+        raise TypeError(f"ddp must be a DistributedDataParallel or None, not {type(ddp).__name__}")
     gradients = of_block()
     if gradients is None:
         raise RuntimeError("rd.no_sync() must be inside of repmath.torch.reproducible(gradients='exact')")
-    inner: Any = contextlib.nullcontext() if ddp is None else ddp.no_sync()  # type: ignore[operator,unused-ignore]
+    inner: Any = contextlib.nullcontext() if ddp is None else ddp.no_sync()
     with inner:
         gradients.more += 1
         try:

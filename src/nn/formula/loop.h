@@ -30,8 +30,8 @@ RM_FN uint32_t rm_formula_vector(const rm_formula_problem *problem, const char *
       !rm_formula_short(problem, rm_load_elements(x, fmt), rm_formula_has_y(formula) ? rm_load_elements(y, fmt) : zero,
                         rm_formula_has_z(formula) ? rm_load_elements(z, fmt) : zero, fmt, formula, &r, &other))
     other = rm_formula_values(problem, x, y, z, fmt, formula, &r);
-  const int exact_first =
-      fmt == RM_F64 && formula == RM_FORMULA_QUOTIENT; /* no lane of by_rule's, and often ties: x/6 + 1/2 */
+  /* Quotients of binary64 are often ties, as x/6 + 1/2 of whole x is, which by_quotient decides exactly; by_rule has none. */
+  const int exact_first = fmt == RM_F64 && formula == RM_FORMULA_QUOTIENT;
   uint32_t lanes = vm64_bits(other) & live;
   if (exact_first && RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_quotient(problem, x, y, z, lanes, &r);
   if (RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_rule(problem, x, y, z, lanes, &r, &flags);
