@@ -124,8 +124,8 @@ def rank(number, folder, way, size, steps, sequences):
             optimizer.zero_grad()
             for i, part in enumerate(parts):
                 last = i + 1 == len(parts)
-                more = rd.no_sync(outer) if way == "late parts" else outer.no_sync()
-                with contextlib.nullcontext() if last or way == "sharded" else more:
+                more = rd.no_sync if way == "late parts" else torch.nn.parallel.DistributedDataParallel.no_sync
+                with contextlib.nullcontext() if last else more(outer):
                     logits = outer(input_ids=part).logits[:, :-1]
                     total = F.cross_entropy(logits.reshape(-1, WORDS), part[:, 1:].reshape(-1), reduction="sum")
                     (total / (sequences * (LENGTH - 1))).backward()

@@ -132,6 +132,12 @@ class _Sum:
         whole = flat.reshape(self.shape)
         return whole[(slice(None),) * self.axis + (slice(first, first + count),)].reshape(-1)
 
+    def places(self, found: Array, ranks: int, rank: int) -> Array:
+        """Where elements of a rank's share lie in the sum."""
+        if self.axis is None:
+            return part_of(self.size, ranks, rank)[0] + found
+        return self.share(np.arange(self.size), ranks, rank)[found]
+
     def bounds_of_share(self, joined: Array, ranks: int, rank: int) -> tuple[int, Array, Array] | None:
         """Bounds of rows and columns for a rank's share of the elements, and the place in them where it begins; None where numbers are rounded once."""
         rows = partials.matrix(self.kind, self.shape)[0]
@@ -312,7 +318,7 @@ def _decide(group: Any, sums: Sequence[_Sum], open_: dict[int, Array]) -> None:
         mine = _empty(most, torch.int64).zero_()
         first = 0
         for i, v in sorted(open_.items()):
-            mine[first : first + len(v)] = torch.from_numpy(sums[i].share(np.arange(sums[i].size), size, rank)[v])
+            mine[first : first + len(v)] = torch.from_numpy(sums[i].places(v, size, rank))
             first += len(v)
         return mine, _empty(size * most, torch.int64)
 
@@ -325,9 +331,8 @@ def _decide(group: Any, sums: Sequence[_Sum], open_: dict[int, Array]) -> None:
         asked.append({i: places[r, e - n : e] for i, (n, e) in enumerate(zip(of_all[r].tolist(), ends, strict=True)) if n})
     data = [b""] * size
     with errors:
-        for r in range(size):
-            wanted = {i: _of_elements(sums[i], e) for i, e in asked[r].items()}
-            data[r] = pickle.dumps(wanted, protocol=5)
+        said = [_of_elements(s, [of_rank.get(i) for of_rank in asked]) for i, s in enumerate(sums)]
+        data = [pickle.dumps({i: said[i][r] for i in asked[r]}, protocol=5) for r in range(size)]
     received = _exchanged(group, data)
     if not errors.text:
         with errors:
@@ -346,11 +351,13 @@ def _decide(group: Any, sums: Sequence[_Sum], open_: dict[int, Array]) -> None:
     agree(group, (10,), errors.text)
 
 
-def _of_elements(s: _Sum, elements: Array) -> Any:
-    """What this rank says of elements that are not decided."""
-    if s.kind == partials.FACTORED:
-        return partials.windows(s.uses, s.shape, elements)
-    return partials.some_of(s.uses, elements) if s.few else list(s.uses)
+def _of_elements(s: _Sum, asked: Sequence[Array | None]) -> list[Any]:
+    """What this rank says to each of the elements that it has not decided."""
+    some = [e for e in asked if e is not None]
+    if some and s.kind == partials.FACTORED:  # at once, since operands must be found and checked for each call
+        windows = partials.windows(s.uses, s.shape, np.concatenate(some))
+        return np.split(windows, np.cumsum([0 if e is None else len(e) for e in asked[:-1]]))
+    return [None if e is None else partials.some_of(s.uses, e) if s.few else list(s.uses) for e in asked]
 
 
 def _bytes(made: Any) -> Array:
