@@ -168,7 +168,7 @@ def _weights_of_images():
 
 @pytest.mark.parametrize("size", SIZES)
 def test_images_under_jit_have_the_bits_of_one_device(size):
-    """Of a divided batch, images are exchanged for channels where a norm needs the whole batch, and back; gradients of weights gather one operand."""
+    """Of a divided batch, images are exchanged for channels where a norm needs the whole batch, and back."""
     mesh, p = _mesh(size), _weights_of_images()
     x = np.random.default_rng(4).standard_normal((8, 3, 15, 15), "f4")
 
@@ -212,10 +212,43 @@ def test_what_is_sent():
     )
     # A sum over the divided axis: parts are exchanged, and only the result is gathered.
     assert ("all-gather", "f32[64,32]") not in _collectives(lambda x: rj.sum(x, axis=0), x)
-    gathered = [
-        shape for what, shape in _collectives(lambda x, g: rj.matmul(x.T, g), x, _placed(mesh, np.ones((64, 16), "f4"), "d"))
-    ]
-    assert "f32[64,32]" not in gathered
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_gradients_of_weights_gather_no_activations(size):
+    """Both operands of a product over the batch are exchanged for features, and those of the smaller one go round. The result is gathered."""
+    mesh = _mesh(size)
+
+    def gathered(columns, *spec, bias=None):
+        x, g = _numbers("f32", (64, 32)), _numbers("f32", (64, columns))[::-1].copy()
+        placed = [_placed(mesh, a, "d", *spec) for a in (x, g)]
+        if bias is not None:
+            placed.append(_placed(mesh, bias))
+        assert _bits(jax.jit(_weight)(*placed), "f32") == _bits(rm.matmul(x.T, g, bias=bias), "f32")
+        return [kind for kind in _collectives(_weight, *placed) if kind[0] == "all-gather"]
+
+    def _weight(x, g, b=None):
+        return rj.matmul(x.T, g, bias=b)
+
+    result = [("all-gather", "f32[32,16]")] if size > 1 else []
+    assert gathered(16) == result
+    assert gathered(16, bias=np.arange(16, dtype="f4")) == result
+    few = gathered(3)  # a control: a feature for each device is needed
+    assert (("all-gather", "f32[64,3]") in few or ("all-gather", "f32[3,64]") in few) == (size > 1)
+
+
+def test_gradients_of_weights_on_meshes_of_two_axes():
+    """A batch that is divided over both axes goes round on all devices."""
+    mesh = _mesh(8, (2, 4), ("a", "b"))
+    x, g = _numbers("f32", (64, 32)), _numbers("f32", (64, 16))[::-1].copy()
+    for spec in ((("a", "b"),), ("a",), ("b",), ("a", "b")):
+        placed = [_placed(mesh, a, *spec) for a in (x, g)]
+        assert _bits(jax.jit(lambda x, g: rj.matmul(x.T, g))(*placed), "f32") == _bits(rm.matmul(x.T, g), "f32")
+        if len(spec) == 1:
+            gathered = [
+                shape for what, shape in _collectives(lambda x, g: rj.matmul(x.T, g), *placed) if what == "all-gather"
+            ]
+            assert gathered == ["f32[32,16]"]
 
 
 def test_axes_that_are_summed_or_read_as_a_whole():

@@ -2,11 +2,15 @@
 
 Without a rule XLA would gather the operands of a handler on every device. A rule names the axes of operands and results: those of a result
 may be divided, and divide the operands that have them. An axis that a sum runs along, or that an operator reads as a whole, is not divided:
-where it comes divided, devices exchange parts of the operands, along another axis if there is one, and else gather them. So every element is computed by one device from all of its terms, and has the bits of one device.
+where it comes divided, devices exchange parts of the operands, along another axis if there is one, and else gather them. Of a product, whose operands
+both are exchanged so, each device has a part of either: those of one go round. So every element is computed by one device from all of its terms, and has
+the bits of one device.
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -51,6 +55,11 @@ def _flat(entry: Any) -> tuple[Any, ...]:
     return () if entry is None else entry if isinstance(entry, tuple) else (entry,)
 
 
+def _devices(mesh: Any, axes: Sequence[Any]) -> int:
+    """How many devices lie along axes of a mesh."""
+    return math.prod(mesh.shape[s] for s in axes)
+
+
 def _instead(
     of: dict[str, Any], ins: Sequence[Sequence[str]], outs: Sequence[Sequence[str]], arguments: Any, results: Any
 ) -> dict[str, Any]:
@@ -60,16 +69,65 @@ def _instead(
     taken = {a for s in of.values() for a in _flat(s)}
     found: dict[str, Any] = {}
     for names, a in zip(ins, arguments, strict=True):
-        along = [(n, s) for n, entry in zip(names, getattr(a.sharding, "spec", ()), strict=False) for s in _flat(entry)]
-        for n, s in along:
-            if (n in sizes and not n.isupper()) or s in taken:
+        for n, entry in zip(names, getattr(a.sharding, "spec", ()), strict=False):
+            if n in sizes and not n.isupper():
                 continue
-            free = [r for r in sizes if not r.isupper() and r not in of and r not in found]
-            free = [r for r in free if sizes[r] and sizes[r] % a.sharding.mesh.shape[s] == 0]
-            if free:
-                found[max(free, key=lambda r: sizes[r])] = s
-                taken.add(s)
+            # All axes of the mesh at once where that is possible: a ring is of all of them, too.
+            for s in (_flat(entry), *((one,) for one in _flat(entry))):
+                free = [r for r in sizes if not r.isupper() and r not in of and r not in found]
+                free = [r for r in free if sizes[r] and sizes[r] % _devices(a.sharding.mesh, s) == 0]
+                if s and free and not taken & set(s):
+                    found[max(free, key=lambda r: sizes[r])] = s
+                    taken |= set(s)
     return found
+
+
+@dataclass
+class _Ring:
+    """Parts of some operands go from device to device along axes of the mesh; a device's result has a part for each of them."""
+
+    devices: tuple[Any, ...]  # the axes of the mesh
+    axis: str  # of operands and of the result, along which the parts lie
+    moving: Sequence[bool]  # which operands
+
+    def run(self, names: Sequence[str], size: int, part: Callable[..., Any], given: Sequence[Any]) -> Any:
+        """The result, of axes with these names, for a number of devices."""
+        here, along = jax.lax.axis_index(self.devices), names.index(self.axis)
+        whole: Any = None
+        for step in range(size):
+            one = part(*given)
+            if whole is None:
+                shape = list(one.shape)
+                shape[along] *= size
+                whole = jax.numpy.zeros(shape, one.dtype)
+            first = (here + step) % size * one.shape[along]
+            whole = jax.lax.dynamic_update_slice_in_dim(whole, one, first, along)
+            if step + 1 < size:
+                following = [((i + 1) % size, i) for i in range(size)]
+                given = [
+                    jax.lax.ppermute(a, self.devices, following) if moves else a
+                    for a, moves in zip(given, self.moving, strict=True)
+                ]
+        return whole
+
+
+def _ring(of: dict[str, Any], ins: Sequence[Sequence[str]], outs: Sequence[Sequence[str]], arguments: Any) -> _Ring | None:
+    """What goes round instead of being gathered: operands that are divided along an axis of the mesh, along which the result is divided
+    an axis that they do not have, while they have another one."""
+    if len(outs) != 1:
+        return None
+    divided = {n: _flat(s) for n, s in of.items()}
+    for names, a in zip(ins, arguments, strict=True):
+        here = [divided.get(n) for n in names]
+        for s in map(_flat, getattr(a.sharding, "spec", ())):
+            if s not in divided.values() or s in here:
+                continue
+            free = [n for n in names if n in outs[0] and not n.isupper() and n not in of]
+            for axis in (n for n in free if a.shape[names.index(n)] % _devices(a.sharding.mesh, s) == 0):
+                moving = [axis in other for other in ins]
+                if not any(divided.get(n) == s for other, moves in zip(ins, moving, strict=True) if moves for n in other):
+                    return _Ring(s, axis, moving)
+    return None
 
 
 def needs_devices(primitive: Any) -> None:
@@ -95,16 +153,24 @@ def divided(
                 of |= {n: s for n, s in zip(names, spec, strict=False) if s is not None and not n.isupper()}
             of |= _instead(of, ins, outs, arguments, listed)
             reads = {n for names in outs for n in names if not n.isupper()}
+            ring = _ring(of, ins, outs, arguments)
 
-            def sharding(names: list[str]) -> Any:
+            def sharding(names: list[str], of: dict[str, Any]) -> Any:
                 return NamedSharding(mesh, PartitionSpec(*(of.get(n) if n in reads else None for n in names)))
 
-            shardings = [sharding(names) for names in outs]
+            def part(*args: Any) -> Any:
+                return plain(*args, **given)
+
+            def all_parts(*args: Any) -> Any:
+                return part(*args) if ring is None else ring.run(outs[0], _devices(mesh, ring.devices), part, args)
+
+            shardings = [sharding(names, of) for names in outs]
+            of_operands = of if ring is None else of | {ring.axis: ring.devices}
             return (
                 mesh,
-                lambda *args: plain(*args, **given),
+                all_parts,
                 shardings if multiple else shardings[0],
-                tuple(sharding(names) for names in ins),
+                tuple(sharding(names, of_operands) for names in ins),
             )
 
         def factors(mesh: Any, values: Any, results: Any) -> Any:
