@@ -229,40 +229,55 @@ WHOLE(whole_f32, float, fabsf, copysignf, 0x1p23f)
     }                               \
   } while (0)
 
-/* Masks. */
-#define COMPARE_LOOP(X, Y, type, condition) \
-  for (int64_t i = 0; i < n; i++) {         \
-    const type u = (X), v = (Y);            \
-    const int found = (condition);          \
-    to[i] = (char)found;                    \
-    (void)v;                                \
+/* Masks as the numbers 1 and 0, which compilers make of numbers by vectors; they do not make bytes of binary64. */
+#define COMPARE_LOOP(X, Y, type, condition)  \
+  for (int64_t i = 0; i < n; i++) {          \
+    const type u = (X), v = (Y);             \
+    to[i] = (condition) ? (type)1 : (type)0; \
+    (void)v;                                 \
   }
-#define COMPARE(name, type)                                                                        \
-  static void name(int which, int64_t n, const type *x, int sx, const type *y, int sy, char *to) { \
-    switch (which) {                                                                               \
-      case RM_PY_LESS: BY_STEPS(COMPARE_LOOP, type, u < v); break;                                 \
-      case RM_PY_AT_MOST: BY_STEPS(COMPARE_LOOP, type, u <= v); break;                             \
-      case RM_PY_MORE: BY_STEPS(COMPARE_LOOP, type, u > v); break;                                 \
-      case RM_PY_AT_LEAST: BY_STEPS(COMPARE_LOOP, type, u >= v); break;                            \
-      case RM_PY_EQUAL: BY_STEPS(COMPARE_LOOP, type, u == v); break;                               \
-      case RM_PY_IS_NAN: BY_STEPS(COMPARE_LOOP, type, u != u); break;                              \
-      default: BY_STEPS(COMPARE_LOOP, type, isinf(u) != 0); break;                                 \
-    }                                                                                              \
+#define COMPARE(name, type)                                                                                 \
+  static void name(int which, int64_t n, const type *x, int sx, const type *y, int sy, type *restrict to) { \
+    switch (which) {                                                                                        \
+      case RM_PY_LESS: BY_STEPS(COMPARE_LOOP, type, u < v); break;                                          \
+      case RM_PY_AT_MOST: BY_STEPS(COMPARE_LOOP, type, u <= v); break;                                      \
+      case RM_PY_MORE: BY_STEPS(COMPARE_LOOP, type, u > v); break;                                          \
+      case RM_PY_AT_LEAST: BY_STEPS(COMPARE_LOOP, type, u >= v); break;                                     \
+      case RM_PY_EQUAL: BY_STEPS(COMPARE_LOOP, type, u == v); break;                                        \
+      case RM_PY_IS_NAN: BY_STEPS(COMPARE_LOOP, type, u != u); break;                                       \
+      default: BY_STEPS(COMPARE_LOOP, type, isinf(u) != 0); break;                                          \
+    }                                                                                                       \
   }
 COMPARE(compare_f64, double)
 COMPARE(compare_f32, float)
 #undef COMPARE
 #undef COMPARE_LOOP
 
-/* Those of 16 bits in binary32, which has them all. */
-static int compare_half(int which, int format, int64_t n, const char *x, int sx, const char *y, int sy, char *to) {
-  enum { PART = 512 };
-  float u[PART], v[PART];
+enum { PART = 512 };
+
+/* Numbers of 16 bits are compared in binary32, which has them all. */
+static int compare(int which, int format, int64_t n, const char *x, int sx, const char *y, int sy, char *to) {
+  const int64_t size = (int64_t)size_of(format);
+  double wide[PART];
+  float u[PART], v[PART], narrow[PART];
   for (int64_t i = 0; i < n; i += PART) {
     const int64_t some = n - i < PART ? n - i : PART;
-    if (rm_convert(format, RM_FORMAT_F32, sx ? some : 1, x + 2 * i * sx, u)) return 0;
-    if (rm_convert(format, RM_FORMAT_F32, sy ? some : 1, y + 2 * i * sy, v)) return 0;
-    compare_f32(which, some, u, sx, v, sy, to + i);
+    const void *const from_x = x + size * i * sx, *const from_y = y + size * i * sy;
+    if (size == 8) {
+      compare_f64(which, some, from_x, sx, from_y, sy, wide);
+      for (int64_t j = 0; j < some; j++) {
+        uint64_t b;
+        memcpy(&b, wide + j, 8);
+        to[i + j] = (char)(b >> 52 & 1); /* the last bit of the exponent's field */
+      }
+      continue;
+    }
+    if (size == 2) {
+      if (rm_convert(format, RM_FORMAT_F32, sx ? some : 1, from_x, u)) return 0;
+      if (rm_convert(format, RM_FORMAT_F32, sy ? some : 1, from_y, v)) return 0;
+    }
+    compare_f32(which, some, size == 2 ? u : from_x, sx, size == 2 ? v : from_y, sy, narrow);
+    for (int64_t j = 0; j < some; j++) to[i + j] = narrow[j] != 0.0f;
   }
   return 1;
 }
@@ -283,6 +298,22 @@ CHOOSE(choose_2, uint16_t)
 #undef CHOOSE
 #undef CHOOSE_LOOP
 #undef BY_STEPS
+
+static void clamp(int64_t n, const double *x, double limit, double least, double *to) {
+  for (int64_t i = 0; i < n; i++) {
+    const double u = x[i], above = u < -limit ? -limit : u, inside = above > limit ? limit : above;
+    to[i] = fabs(u) < least ? 0.0 : inside;
+  }
+}
+
+static void combine(int kind, int64_t n, const char *restrict x, const char *restrict y, char *restrict to) {
+  if (kind == RM_PY_STEP_NOT)
+    for (int64_t i = 0; i < n; i++) to[i] = !x[i];
+  else if (kind == RM_PY_STEP_BOTH)
+    for (int64_t i = 0; i < n; i++) to[i] = x[i] & y[i];
+  else
+    for (int64_t i = 0; i < n; i++) to[i] = x[i] | y[i];
+}
 
 int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *const *in, const int *formats,
                     const rm_py_number *number, int own, int64_t n, void *out) {
@@ -315,7 +346,7 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
         good = as_number(number + (step->operand[k] - RM_PY_NUMBER), format, own, bits + k, v + k);
         if (good && arrays) {
           char *const filled = memory + (size_t)(steps + k) * 8 * (size_t)n;
-          for (int64_t j = 0; j < n; j++) put(filled + j * (int64_t)size_of(format), size_of(format), bits[k]);
+          rm_py_copy_runs(&(rm_py_runs){.x = v[k].data, .length = n, .size = (ptrdiff_t)size_of(format)}, 1, filled);
           v[k].data = filled;
         }
       }
@@ -352,26 +383,17 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
       }
       case RM_PY_STEP_COMPARE: {
         const reg *const other = v[1].data ? v + 1 : v;
-        const int sx = v[0].step != 0, sy = other->step != 0;
-        const void *const x = v[0].data, *const y = other->data;
-        if (size == 8) compare_f64(step->which, n, x, sx, y, sy, to);
-        else if (size == 4) compare_f32(step->which, n, x, sx, y, sy, to);
-        else good = compare_half(step->which, format, n, x, sx, y, sy, to);
+        good = compare(step->which, format, n, v[0].data, v[0].step != 0, other->data, other->step != 0, to);
       }
         made->format = RM_PY_MASK, made->step = 1;
         break;
       case RM_PY_STEP_BOTH:
       case RM_PY_STEP_EITHER:
       case RM_PY_STEP_NOT:
-        for (int64_t j = 0; j < n; j++) {
-          const char x = v[0].data[j], y = v[1].data ? v[1].data[j] : 0;
-          to[j] = step->kind == RM_PY_STEP_BOTH ? x & y : step->kind == RM_PY_STEP_EITHER ? x | y : !x;
-        }
+        combine(step->kind, n, v[0].data, v[1].data, to);
         made->format = RM_PY_MASK, made->step = 1;
         break;
-      case RM_PY_STEP_REQUIRED:
-        for (int64_t j = 0; j < n && good; j++) good = v[0].data[j];
-        break;
+      case RM_PY_STEP_REQUIRED: good = memchr(v[0].data, 0, (size_t)n) == NULL; break;
       case RM_PY_STEP_CHOOSE: {
         const int sx = v[1].step != 0, sy = v[2].step != 0;
         const void *const x = v[1].data, *const y = v[2].data;
@@ -379,6 +401,12 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
         if (size == 8) choose_8(n, v[0].data, x, sx, y, sy, chosen);
         else if (size == 4) choose_4(n, v[0].data, x, sx, y, sy, chosen);
         else choose_2(n, v[0].data, x, sx, y, sy, chosen);
+      } break;
+      case RM_PY_STEP_CLAMPED: {
+        const void *const x = v[0].data;
+        void *const clamped = to;
+        good = format == RM_FORMAT_F64;
+        if (good) clamp(n, x, value_at(v[1].data, format), value_at(v[2].data, format), clamped);
       } break;
       case RM_PY_STEP_NEGATED:
         if (size == 8)

@@ -100,6 +100,10 @@ class Program:
         """Where the mask is not set everywhere the call is not taken."""
         self._step("required", None, mask)
 
+    def clamped(self, x: _Register, limit: float, least: float) -> _Register:
+        """Of binary64: x between -limit and limit, and 0 where it is smaller than `least`."""
+        return self._step("clamped", None, x, limit, least)
+
     def neg(self, x: _Register) -> _Register:
         return self._step("negated", None, x)
 
@@ -230,9 +234,7 @@ def _softshrink_in_two(p: P, x: R, limit: Any) -> R:
 
 def _half_and(p: P, x: R, n: float) -> R:
     """RN(1/2 + x/n) of the nearest x from -3 to 3. Beside 1/2 no number is nearer than 2**-54: for smaller x it is that of 0."""
-    small = p.both(p.compare("<", x, 2.0**-60), p.compare(">", x, -(2.0**-60)))
-    inside = p.where(p.compare(">=", x, 3.0), 3.0, p.where(p.compare("<=", x, -3.0), -3.0, x))
-    return p.formula("quotient", 1.0, 0.5, p.where(small, 0.0, inside), n)
+    return p.formula("quotient", 1.0, 0.5, p.clamped(x, 3.0, 2.0**-60), n)
 
 
 def _hardsigmoid(p: P, x: R) -> R:
