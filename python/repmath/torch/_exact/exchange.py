@@ -207,8 +207,14 @@ def reduced(
     _choose(group, sums)
     by_parts, by_operands = ([s for s in sums if (s.owner < 0) == way] for way in (True, False))
     open_: list[tuple[int, Array]] = []
-    for together in _batches(by_parts):
-        open_ += _exchange_parts(group, together, errors)
+    batches = _batches(by_parts)
+    if batches:  # one room for all of them, since each agreement on a new one would make the ranks wait for the slowest
+        lengths = [[sum(s.numbers(size, r) for s in together) for r in range(size)] for together in batches]
+        rooms = max(map(sum, lengths)), size * max(n[rank] for n in lengths)
+        sent, received = _with_room(group, lambda: [_empty(n, torch.float64) for n in rooms])
+        for together, n in zip(batches, lengths, strict=True):
+            open_ += _exchange_parts(group, together, n, sent[: sum(n)], received[: size * n[rank]], errors)
+        del sent, received
     _exchange_operands(group, by_operands, errors)
     agree(group, (8,), errors.text)
     numbers = {id(s): i for i, s in enumerate(sums)}
@@ -246,14 +252,17 @@ def _batches(sums: Sequence[_Sum]) -> list[list[_Sum]]:
     return made
 
 
-def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[tuple[int, Array]]:
-    """Give each rank its share of the parts of sums; add and round this rank's. Which elements of which sums are not decided."""
+def _exchange_parts(
+    group: Any, sums: Sequence[_Sum], lengths: list[int], sent: torch.Tensor, received: torch.Tensor, errors: _Errors
+) -> list[tuple[int, Array]]:
+    """Give each rank its share of the parts of sums, of so many numbers; add and round this rank's. Which elements of which sums are not decided.
+
+    There is room for what is sent and received.
+    """
     size, rank = group.size(), group.rank()
-    lengths = [sum(s.numbers(size, r) for s in sums) for r in range(size)]
     ends = np.cumsum(lengths).tolist()
     at = [end - n for n, end in zip(lengths, ends, strict=True)]
-    given, received = _with_room(group, lambda: [_empty(n, torch.float64) for n in (sum(lengths), size * lengths[rank])])
-    outgoing, incoming = given.numpy(), received.numpy()
+    outgoing, incoming = sent.numpy(), received.numpy()
     for s in sums:
         made: tuple[Array, Array] | None = None
         with errors:
@@ -266,7 +275,7 @@ def _exchange_parts(group: Any, sums: Sequence[_Sum], errors: _Errors) -> list[t
                 outgoing[at[r] : at[r] + n] = s.share(made[0], size, r)
                 outgoing[at[r] + n : end] = made[1]
             at[r] = end
-    group.alltoall_base(received, given, [lengths[rank]] * size, lengths).wait()
+    group.alltoall_base(received, sent, [lengths[rank]] * size, lengths).wait()
     rows, first, open_ = incoming.reshape(size, -1), 0, []
     for s in sums:
         n = s.length(size, rank)
