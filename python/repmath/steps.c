@@ -200,16 +200,16 @@ static int as_number(const rm_py_number *v, int format, int own, uint64_t *bits,
   return 1;
 }
 
-/* Whole numbers by arithmetic that compilers vectorise: |x| below `last` plus and minus that is the nearest one. */
-#define WHOLE(name, type, fabs_, copysign_, last)                                                                        \
-  static void name(int which, int64_t n, const type *x, type *out) {                                                     \
-    for (int64_t i = 0; i < n; i++) {                                                                                    \
-      const type size = fabs_(x[i]), near = copysign_((size + last) - last, x[i]);                                       \
-      const type low = near - (near > x[i] ? (type)1 : (type)0);                                                         \
-      const type inner = ((size + last) - last) - (((size + last) - last) > size ? (type)1 : (type)0);                   \
-      const type made = which == RM_PY_WHOLE_NEAREST ? near : which == RM_PY_WHOLE_FLOOR ? low : copysign_(inner, x[i]); \
-      out[i] = size < last ? made : x[i];                                                                                \
-    }                                                                                                                    \
+/* Whole numbers by arithmetic that compilers vectorise: |x| below `last` plus and minus that is the nearest one, and others
+ * are whole. No choice comes last, and -1 or 0 is added where 0 could not be left out: compilers would branch. */
+#define WHOLE(name, type, fabs_, copysign_, last)                                                               \
+  static void name(int which, int64_t n, const type *x, type *out) {                                            \
+    for (int64_t i = 0; i < n; i++) {                                                                           \
+      const type size = fabs_(x[i]), by = size < last ? last : (type)0, whole = (size + by) - by;               \
+      const type near = copysign_(whole, x[i]), low = near - (near > x[i] ? (type)1 : (type)0);                 \
+      const type inner = whole + (whole > size ? -(type)1 : (type)0);                                           \
+      out[i] = which == RM_PY_WHOLE_NEAREST ? near : which == RM_PY_WHOLE_FLOOR ? low : copysign_(inner, x[i]); \
+    }                                                                                                           \
   }
 WHOLE(whole_f64, double, fabs, copysign, 0x1p52)
 WHOLE(whole_f32, float, fabsf, copysignf, 0x1p23f)
@@ -304,6 +304,48 @@ static void clamp(int64_t n, const double *x, double limit, double least, double
     const double u = x[i], above = u < -limit ? -limit : u, inside = above > limit ? limit : above;
     to[i] = fabs(u) < least ? 0.0 : inside;
   }
+}
+
+/* The whole number toward zero from x/y, rounded; q is x/y rounded to a whole number below 2**106 that is not 0, and rest the
+ * sign of x - q y, which is not 0. From 2**53 on it is q and the whole number beside r/y, for r = x - q y, a number then: the
+ * one below it where q is positive, else the one above (_beyond in _quotients.py). */
+static double beside(double q, double rest, double x, double y) {
+  const int down = q > 0.0;
+  if (fabs(q) < 0x1p53) return (rest < 0.0) == (x < 0.0) ? q : copysign(q - copysign(1.0, q), q);
+  double whole = trunc(rest / y), left = rm_fma_f64(-whole, y, rest);
+  if (left != 0.0 && (left < 0.0) != (rest < 0.0)) { /* the quotient was rounded away from zero to a whole number */
+    whole -= copysign(1.0, whole);
+    left = rm_fma_f64(-whole, y, rest);
+  }
+  if (left != 0.0 && ((rest < 0.0) != (y < 0.0)) == down) whole -= down ? 1.0 : -1.0;
+  return q + whole;
+}
+
+/* A rounded quotient q that is no whole number lies between the same two as x/y, and 0 needs no more. Others tell on which
+ * side of them x/y lies by x - q y, of which fma has the sign: it is a multiple of the least subnormal number, and so not
+ * rounded to 0. From 2**106 on the whole number is rounded to q (_beyond in _quotients.py). x or y may be out. */
+static int toward_zero(int64_t n, const double *q, const double *x, ptrdiff_t sx, const double *y, ptrdiff_t sy,
+                       double *out) {
+  double whole[PART], less[PART], rest[PART];
+  for (int64_t i = 0; i < n; i += PART, q += PART, out += PART) {
+    const int64_t some = n - i < PART ? n - i : PART;
+    const double *const u = sx ? x + i : x, *const v = sy ? y + i : y;
+    uint64_t open = 0;
+    whole_f64(RM_PY_WHOLE_TRUNC, some, q, whole);
+    for (int64_t j = 0; j < some; j++) {
+      const double near = fabs(q[j]) < 0x1p106 ? q[j] : 0.0, left = near == whole[j] ? near : 0.0, size = fabs(left);
+      uint64_t b;
+      memcpy(&b, &size, 8);
+      open |= b, less[j] = -left;
+    }
+    if (open) {
+      if (rm_vfma_f64(some, less, 8, v, sy, u, sx, rest, 8)) return 0;
+      for (int64_t j = 0; j < some; j++)
+        if (less[j] != 0.0 && rest[j] != 0.0) whole[j] = beside(q[j], rest[j], sx ? u[j] : *u, sy ? v[j] : *v);
+    }
+    memcpy(out, whole, (size_t)some * 8);
+  }
+  return 1;
 }
 
 static void combine(int kind, int64_t n, const char *restrict x, const char *restrict y, char *restrict to) {
@@ -407,6 +449,11 @@ int rm_py_run_steps(const rm_py_step *step, int steps, int inputs, const char *c
         void *const clamped = to;
         good = format == RM_FORMAT_F64;
         if (good) clamp(n, x, value_at(v[1].data, format), value_at(v[2].data, format), clamped);
+      } break;
+      case RM_PY_STEP_TOWARD_ZERO: {
+        const void *const q = v[0].data, *const x = v[1].data, *const y = v[2].data;
+        void *const whole = to;
+        good = format == RM_FORMAT_F64 && toward_zero(n, q, x, v[1].step, y, v[2].step, whole);
       } break;
       case RM_PY_STEP_NEGATED:
         if (size == 8)

@@ -21,7 +21,8 @@ enum {
   RM_PY_STEP_NOT,
   RM_PY_STEP_CHOOSE, /* the second operand where the mask is set, else the third one */
   RM_PY_STEP_NEGATED,
-  RM_PY_STEP_CLAMPED, /* a number of binary64 between minus and plus the second operand; 0 for what is smaller than the third */
+  RM_PY_STEP_CLAMPED, /* a number of binary64 between minus and plus the second operand; 0 for what is below the third */
+  RM_PY_STEP_TOWARD_ZERO, /* of the quotient of x and y of binary64, x and y: x/y toward zero as a whole number, rounded */
   RM_PY_STEP_REQUIRED, /* nothing: the mask must be set everywhere */
   RM_PY_STEP_WHOLE /* rounded to a whole number: `which` is one of RM_PY_WHOLE_NEAREST ... */
 };

@@ -27,7 +27,7 @@ _STEP_KINDS = {
     "function": RM_PY_STEP_FUNCTION, "formula": RM_PY_STEP_FORMULA, "scaled": RM_PY_STEP_SCALED, "wide": RM_PY_STEP_WIDE,
     "own": RM_PY_STEP_OWN, "compare": RM_PY_STEP_COMPARE, "both": RM_PY_STEP_BOTH, "either": RM_PY_STEP_EITHER, "not": RM_PY_STEP_NOT,
     "choose": RM_PY_STEP_CHOOSE, "negated": RM_PY_STEP_NEGATED, "clamped": RM_PY_STEP_CLAMPED,
-    "whole": RM_PY_STEP_WHOLE, "required": RM_PY_STEP_REQUIRED
+    "toward_zero": RM_PY_STEP_TOWARD_ZERO, "whole": RM_PY_STEP_WHOLE, "required": RM_PY_STEP_REQUIRED
 }
 _COMPARISONS = {
     "<": RM_PY_LESS, "<=": RM_PY_AT_MOST, ">": RM_PY_MORE, ">=": RM_PY_AT_LEAST, "==": RM_PY_EQUAL, "nan": RM_PY_IS_NAN,

@@ -104,6 +104,10 @@ class Program:
         """Of binary64: x between -limit and limit, and 0 where it is smaller than `least`."""
         return self._step("clamped", None, x, limit, least)
 
+    def toward_zero(self, x: _Register, y: Any) -> _Register:
+        """Of binary64: the quotient toward zero as a whole number, and this rounded."""
+        return self._step("toward_zero", None, self.divide(x, y), x, y)
+
     def neg(self, x: _Register) -> _Register:
         return self._step("negated", None, x)
 
@@ -301,7 +305,8 @@ def _soft_margin_backward(mean: bool) -> Callable[..., R]:
 
 
 # By the table's function: recipes, of which the first that takes the arguments is taken. With each, arguments that must be as they are here (a
-# keyword's name, or a place; ... for any), places of "numbers" that PyTorch has as tensors, and "doubles": tensors of binary64 alone.
+# keyword's name, or a place; ... for any), places of "numbers" that PyTorch has as tensors, "doubles": tensors of binary64 alone, and "large": of any
+# size, as those of _LARGE are.
 RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "mish": [(lambda p, x: p.multiply(x, p.tanh(p.softplus(x))), {})],
     "mish_backward": [(_mish_backward, {})],
@@ -348,6 +353,10 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "gelu_backward": [(lambda p, g, x: p.gelu_tanh_backward(g, x), {"approximate": "tanh"})],
     "glu": [(lambda p, a, b: p.softplus_backward(a, b), {1: ...})],
     "divide_by_mode": [
+        (lambda p, x, y: p.toward_zero(x, y), {"rounding_mode": "trunc", "doubles": True, "large": True} | numbers)
+        for numbers in ({}, {"numbers": (1,)})
+    ]
+    + [
         (recipe, {"rounding_mode": mode} | numbers)
         for mode in ("floor", "trunc")
         for recipe in (_in_formula(mode), _quotient(mode))
@@ -452,7 +461,7 @@ def _call(
         program.registers += 1
     recipe(program, *handles)
     halves, more = name == "glu", name == "log_sigmoid_forward"
-    large, doubles = name in _LARGE, same.get("doubles", False)
+    large, doubles = name in _LARGE or same.get("large", False), same.get("doubles", False)
     return _core.Steps(arguments, program.numbers, program.steps, into, halves, more, wide, large, doubles)
 
 
