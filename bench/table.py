@@ -204,7 +204,7 @@ AVX-512; `make sweep SWEEP='--only prod hardswish div addcmul lerp fmod weight_n
 | `fmod` | below 10 | below 10 | 13 to 16 |
 | `prod` | 8 to 13 | 12 | below 10 |
 
-Of tensors that are transposed, sliced or broadcast `hardswish` takes 17 to 29 times, `div_` by a number toward zero 30 to 72 times PyTorch's time.
+Of tensors that are transposed or sliced `hardswish` takes 17 to 27 times (broadcast 29), `div_` by a number toward zero 30 to 72 times PyTorch's time.
 
 Depthwise convolutions in float64 of images with infinities take 28 to 40 times PyTorch's time; distances in float64, and attention in float64 whose mask is
 added to the products, 10 to 13 times; `prod` over first axes up to 27 times, since lines are
