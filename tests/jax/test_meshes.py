@@ -237,6 +237,16 @@ def test_gradients_of_weights_gather_no_activations(size):
     assert (("all-gather", "f32[64,3]") in few or ("all-gather", "f32[3,64]") in few) == (size > 1)
 
 
+def test_tables_that_are_divided_over_their_rows():
+    """Parts of the columns go round, so that no device has the whole table; a part of a size of 0 does not."""
+    mesh, table, index = _mesh(4), _numbers("f32", (64, 8)), np.arange(0, 64, 2)[::-1].copy()
+    placed = _placed(mesh, index), _placed(mesh, table, "d")
+    assert _bits(jax.jit(rj.embedding)(*placed), "f32") == _bits(table[index], "f32")
+    assert "f32[64,8]" not in [shape for what, shape in _collectives(rj.embedding, *placed) if what == "all-gather"]
+    empty = _placed(mesh, np.ones((8, 4), "f4"), "d"), _placed(mesh, np.ones((8, 0), "f4"), "d")
+    assert jax.jit(lambda x, g: rj.matmul(x.T, g))(*empty).shape == (4, 0)
+
+
 def test_gradients_of_weights_on_meshes_of_two_axes():
     """A batch that is divided over both axes goes round on all devices."""
     mesh = _mesh(8, (2, 4), ("a", "b"))

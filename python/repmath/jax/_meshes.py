@@ -123,7 +123,8 @@ def _ring(of: dict[str, Any], ins: Sequence[Sequence[str]], outs: Sequence[Seque
             if s not in divided.values() or s in here:
                 continue
             free = [n for n in names if n in outs[0] and not n.isupper() and n not in of]
-            for axis in (n for n in free if a.shape[names.index(n)] % _devices(a.sharding.mesh, s) == 0):
+            sizes = {n: a.shape[names.index(n)] for n in free}
+            for axis in (n for n, size in sizes.items() if size and size % _devices(a.sharding.mesh, s) == 0):
                 moving = [axis in other for other in ins]
                 if not any(divided.get(n) == s for other, moves in zip(ins, moving, strict=True) if moves for n in other):
                     return _Ring(s, axis, moving)
