@@ -196,15 +196,15 @@ AVX-512; `make sweep SWEEP='--only prod hardswish div addcmul lerp fmod weight_n
 
 | call | of numbers like 1, masks and NaN | of subnormal numbers | of exponents over half of the range |
 | --- | --- | --- | --- |
-| `div_(number, rounding_mode="trunc")` | 8 to 18 | below 10 | 12 |
-| `hardswish` | 8 to 13 | below 10 | 10 |
+| `div_(number, rounding_mode="trunc")` | 7 to 18 | below 10 | 13 |
+| `hardswish` | 7 to 14 | below 10 | below 10 |
 | `addcmul_` | below 10 | below 10 | 76 |
 | `lerp` | below 10, in place with masks 12 | 37 to 41 | 79 to 97 |
 | `weight_norm` | 6, with masks, NaN and zeros 14 to 33 | 52 | 10 |
 | `fmod` | below 10 | below 10 | 13 to 16 |
 | `prod` | 8 to 13 | 12 | below 10 |
 
-Of tensors that are transposed or sliced `hardswish` takes 17 to 27 times (broadcast 29), `div_` by a number toward zero 30 to 72 times PyTorch's time.
+Of sliced and broadcast tensors `hardswish` takes 17 to 21 times, and `div_` toward zero of sliced ones 27 times PyTorch's time.
 
 Depthwise convolutions in float64 of images with infinities take 28 to 40 times PyTorch's time; distances in float64, and attention in float64 whose mask is
 added to the products, 10 to 13 times; `prod` over first axes up to 27 times, since lines are

@@ -16,8 +16,9 @@ _PIECE = 1 << 13
 
 def _by_pieces(f: Callable[..., _Array], dtype: Any, *arrays: _Array) -> _Array:
     """f of arrays of one shape, some elements at a time: what is made on the way stays in the cache."""
-    order = sorted(range(arrays[0].ndim), key=lambda i: -arrays[0].strides[i])  # that of memory, where it is one for all
-    if not all(a.transpose(order).flags.c_contiguous for a in arrays):
+    main = next((a for a in arrays if any(a.strides)), arrays[0])  # not a repeated single element, which has no order
+    order = sorted(range(main.ndim), key=lambda i: -main.strides[i])  # that of memory, where it is one for all
+    if not all(a.transpose(order).flags.c_contiguous or not any(a.strides) for a in arrays):
         order.sort()
     turned = [a.transpose(order) for a in arrays]
     made = np.empty(turned[0].shape, dtype)

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from prepared_calls import FORMATS, NUMBERS, by_mode, by_table, values  # noqa: E402
+from prepared_calls import FORMATS, NUMBERS, by_mode, by_table, copied, values  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
@@ -120,6 +120,39 @@ def test_bits(overload, general):
             assert by_mode(overload, args, kwargs) == by_table(overload, args, kwargs), (dtype, layout, args, kwargs)
             quick += LAYOUTS[layout][2] and overload not in general
     assert quick, "the prepared call takes none"
+
+
+@pytest.mark.parametrize("name", ["hardswish", "mish_backward", "logaddexp2", "hardswish_", "div_"])
+def test_orders_of_axes(name, general):
+    """Tensors whose elements fill memory in another order are taken, and what is new lies as they do: as PyTorch's does."""
+    base, mode = getattr(torch.ops.aten, name), {"rounding_mode": "trunc"} if name == "div_" else {}
+    overload, some = base.Tensor_mode if mode else base.default, False
+    for shape, order in (
+        ((6, 4), (1, 0)),
+        ((2, 5, 6, 7), (0, 3, 1, 2)),
+        ((10, 1, 7, 3), (2, 1, 3, 0)),
+        ((2, 3, 1), (1, 0, 2)),
+    ):
+        dtype = torch.float64 if "hard" in name or mode else torch.float32
+        x, y, one = (values(dtype, torch.Size(s).numel(), 5 + i).view(s) for i, s in enumerate((shape, shape, (1, 1))))
+        x, y = x.permute(order), y.permute(order)
+        binary = sum("Tensor" in str(a.type) and not a.is_out for a in overload._schema.arguments) > 1
+        for args in ([x, y], [x, one], [x, y.contiguous()]) if binary else ([x],):
+            del general[:]
+            found = by_mode(overload, args, mode)
+            assert found[:3] == by_table(overload, args, mode)[:3]
+            taken, alike = overload not in general, args[-1] is one or args[-1].stride() == x.stride()
+            lies = overload(*copied(args, {})[0], **mode).stride()
+            assert not alike or all(n == 1 or a == b for n, a, b in zip(found[1], found[3], lies, strict=True)), (
+                args,
+                found,
+                lies,
+            )
+            del general[:]
+            by_mode(overload, [a.contiguous() for a in args], mode)  # some numbers are not taken at all
+            assert taken == (alike and overload not in general)
+            some = some or taken
+    assert some
 
 
 def test_a_wrong_step_is_seen(general):

@@ -78,6 +78,50 @@ cdef bint _is_dense(const rm_py_strided *o) noexcept:
     return True
 
 
+cdef bint _same_layout(const rm_py_strided *a, const rm_py_strided *b) noexcept:
+    """Whether the tensors have one shape, and their elements lie in the same order."""
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.shape[i] != b.shape[i] or (a.shape[i] != 1 and a.stride[i] != b.stride[i]):
+            return False
+    return True
+
+
+cdef bint _fills_memory(const rm_py_strided *o) noexcept:
+    """Whether the elements are those of a contiguous array whose axes are in another order."""
+    cdef int i, j
+    cdef ptrdiff_t step
+    for i in range(o.ndim):
+        step = _size_of(o.format)
+        for j in range(o.ndim):
+            if o.shape[j] != 1 and (o.stride[j] < o.stride[i] or (o.stride[j] == o.stride[i] and j > i)):
+                step *= o.shape[j]
+        if o.shape[i] != 1 and o.stride[i] != step:
+            return False
+    return True
+
+
+cdef bint _flattened(rm_py_strided *tensor, const int64_t *sizes, int tensors, rm_py_strided *whole) noexcept:
+    """Make one axis of all in tensors of one order of their axes, as of a transposed matrix, which `whole` has then; beside them there may be single elements."""
+    cdef int i, first = -1
+    for i in range(tensors):
+        if sizes[i] != 1 and first < 0:
+            first = i
+        elif sizes[i] != 1 and not _same_layout(&tensor[i], &tensor[first]):
+            return False
+    if first < 0 or _is_dense(&tensor[first]) or not _fills_memory(&tensor[first]):
+        return False
+    for i in range(tensors):
+        if tensor[i].format < 0 or tensor[i].format != tensor[first].format or tensor[i].ndim > tensor[first].ndim:
+            return False
+    whole[0] = tensor[first]
+    for i in range(tensors):
+        tensor[i].ndim, tensor[i].shape[0], tensor[i].stride[0] = sizes[i] != 1, sizes[i], _size_of(tensor[i].format)
+    return True
+
+
 cdef void _runs_of(const rm_py_strided *x, int ndim, const int64_t *shape, int64_t block, int64_t size, rm_py_runs *runs) noexcept nogil:
     """The runs of a dense array of `size` elements, broadcast to a shape: along the last axis, or of one element in a block."""
     cdef int d, axis
@@ -251,7 +295,8 @@ cdef class Steps(Call):
         cdef char *at
         cdef int i, d, axis, own = -1, ndim = 0, tensors = self.tensors, like = -1, dim
         cdef int64_t n = 1, elements = 0, size, block, done, some
-        cdef bint good = True
+        cdef bint good = True, turned
+        cdef rm_py_strided whole, place
         cdef rm_py_runs runs[MAX_TENSORS]
         cdef bint repeated[MAX_TENSORS]
         cdef Operand to
@@ -272,6 +317,7 @@ cdef class Steps(Call):
             tensor[1].data += tensor[1].stride[dim] * tensor[1].shape[dim]
             sizes[0] //= 2
             sizes[1], tensors = sizes[0], 2
+        turned = not self.halves and not self.wide and _flattened(tensor, sizes, tensors, &whole)
         # The first format, which all but integers have, and the shape.
         for i in range(tensors):
             if tensor[i].format >= 0:
@@ -338,11 +384,16 @@ cdef class Steps(Call):
                 out = args[0].new_empty([shape[i] for i in range(ndim)])
         else:
             out = args[0] if self.into == FIRST else kwargs["out"]
-        if not _operand(out, &to) or to.format != own or to.ndim != ndim:
-            return NotImplemented
-        for d in range(ndim):
-            if to.shape[d] != shape[d]:
+        if turned:
+            if not _strided(out, &place, &size) or place.format != own or not _same_layout(&place, &whole):
                 return NotImplemented
+            to.data, to.n = <char *>place.data, n
+        elif not _operand(out, &to) or to.format != own or to.ndim != ndim:
+            return NotImplemented
+        else:
+            for d in range(ndim):
+                if to.shape[d] != shape[d]:
+                    return NotImplemented
         if self.into != NEW:
             size = to.n * _SIZES[own]
             for i in range(tensors):

@@ -37,9 +37,13 @@ def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | Non
     if len(tensors) > 1 and any(t.shape != first.shape for t in tensors):
         tensors = tuple(torch.broadcast_tensors(*tensors))
         first = tensors[0]
-    order = first.stride()
-    if not (first.is_contiguous() or _dense(first)) or not all(t.stride() == order for t in tensors):
+    # The result lies as PyTorch's: as the operands do, of which repeated single elements have no order.
+    main = next((t for t in tensors if any(t.stride())), first)
+    order = main.stride()
+    if not (main.is_contiguous() or _dense(main)) or not all(t.stride() == order or not any(t.stride()) for t in tensors):
         tensors = tuple(t.contiguous() for t in tensors)
+    else:
+        tensors = tuple(t if t.stride() == order else torch.empty_like(main).copy_(t) for t in tensors)
     made = out
     # Into `out` when its elements lie as those of the arguments do; it may be an argument, but not overlap one otherwise.
     if made is None or made.stride() != tensors[0].stride() or made.shape != first.shape or made.dtype is not first.dtype:
