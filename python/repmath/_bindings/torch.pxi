@@ -594,49 +594,14 @@ cdef void _one_nan(const Operand *o) noexcept nogil:
     rm_formula(RM_FORMULA_MAX_SCALAR, o.format, o.n, -INFINITY, o.data, NULL, NULL, o.data)
 
 
-cdef bint _lying(object t, Operand *o, int64_t *strides) except -1:
-    """As _operand, of a tensor whose elements are dense in any order of its axes. Sets its strides, 0 of axes of one element."""
-    cdef Tensor v
-    cdef int i, k, at
-    cdef int64_t n = 1
-    if type(t) is not _tensor_class and type(t) is not _parameter_class:
-        return False
-    if _exchange.tensor_from_object(<void *>t, &v) != 0:
-        PyErr_Clear()
-        return False
-    o.format = _format(&v)
-    if v.device.type != 1 or v.ndim > MAX_AXES or o.format < 0 or v.data is NULL:
-        return False
-    o.ndim, o.n = v.ndim, 1
-    for i in range(v.ndim):
-        o.shape[i] = v.shape[i]
-        o.n *= v.shape[i]
-        strides[i] = 0 if v.shape[i] == 1 else v.strides[i] if v.strides is not NULL else -1
-    if v.strides is NULL:  # in the order of the axes
-        for i in range(v.ndim - 1, -1, -1):
-            if strides[i] != 0:
-                strides[i] = n
-            n *= v.shape[i]
-    n = 1
-    for k in range(v.ndim):  # the axis whose step is what the axes within it take
-        at = -1
-        for i in range(v.ndim):
-            if strides[i] == n and v.shape[i] != 1:
-                at = i
-        if at < 0:
-            break
-        n *= v.shape[at]
-    o.data = <char *>v.data + v.byte_offset
-    return o.n > 0 and n == o.n
-
-
-cdef bint _lie_alike(const Operand *x, const int64_t *sx, const Operand *y, const int64_t *sy) noexcept:
+cdef bint _lying(object t, Operand *o, rm_py_strided *x) except -1:
+    """As _operand, of a tensor whose elements are dense in any order of its axes, which x has."""
     cdef int i
-    if not _same_shape(x, y):
+    if not _strided(t, x, &o.n) or x.format < 0 or not _fills_memory(x):
         return False
+    o.data, o.format, o.ndim = <char *>x.data, x.format, x.ndim
     for i in range(x.ndim):
-        if sx[i] != sy[i]:
-            return False
+        o.shape[i] = x.shape[i]
     return True
 
 
@@ -650,20 +615,19 @@ cdef class Cast(Call):
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y
-        cdef int64_t steps[MAX_AXES]
-        cdef int64_t others[MAX_AXES]
+        cdef rm_py_strided place, other
         cdef rm_status status
         if kwargs is None or len(kwargs) != 1 or len(args) != 1:
             return NotImplemented
         to = kwargs.get("dtype")
-        if not _lying(args[0], &x, steps):
+        if not _lying(args[0], &x, &place):
             return _of_integers(args[0], to)
         if to not in _formats or to is args[0].dtype:
             return NotImplemented
         if x.format < RM_FORMAT_F32 and _dtype_formats[to] == RM_FORMAT_F32:
             return self.overload(args[0], dtype=to)  # numbers of 16 bits keep their NaN in binary32
         made = _empty_like(args[0], dtype=to)
-        if not _lying(made, &y, others) or not _lie_alike(&x, steps, &y, others):
+        if not _lying(made, &y, &other) or not _same_layout(&place, &other):
             return NotImplemented
         with nogil:
             status = rm_convert(x.format, y.format, x.n, x.data, y.data)
@@ -682,15 +646,15 @@ cdef class Cleaned(Call):
 
     cdef object run(self, tuple args, dict kwargs):
         cdef Operand x, y
-        cdef int64_t steps[MAX_AXES]
+        cdef rm_py_strided place
         cdef int i
-        if kwargs or len(args) != self.tensors or not _lying(args[0], &x, steps):
+        if kwargs or len(args) != self.tensors or not _lying(args[0], &x, &place):
             return NotImplemented
         for i in range(1, self.tensors):
-            if not _lying(args[i], &y, steps) or y.format != x.format or not _same_shape(&x, &y):
+            if not _lying(args[i], &y, &place) or y.format != x.format or not _same_shape(&x, &y):
                 return NotImplemented
         made = self.overload(*args)
-        if _lying(made, &y, steps):
+        if _lying(made, &y, &place):
             with nogil:
                 _one_nan(&y)
         else:

@@ -354,13 +354,11 @@ cdef class Copied(Call):
         cdef rm_py_strided x, y
         cdef int64_t n, m
         cdef Operand to, other
-        cdef int64_t steps[MAX_AXES]
-        cdef int64_t others[MAX_AXES]
         cdef rm_status status
         if kwargs or len(args) < 2 or len(args) > 3 or not _strided(args[0], &x, &n) or not _strided(args[1], &y, &m):
             return NotImplemented
         if args[0].dtype is not args[1].dtype:
-            if not _lying(args[0], &to, steps) or not _lying(args[1], &other, others) or not _lie_alike(&to, steps, &other, others):
+            if not _lying(args[0], &to, &x) or not _lying(args[1], &other, &y) or not _same_layout(&x, &y):
                 return NotImplemented
             if not _apart(&to, &other):
                 return NotImplemented

@@ -84,7 +84,7 @@ cdef bint _same_layout(const rm_py_strided *a, const rm_py_strided *b) noexcept:
     if a.ndim != b.ndim:
         return False
     for i in range(a.ndim):
-        if a.shape[i] != b.shape[i] or (a.shape[i] != 1 and a.stride[i] != b.stride[i]):
+        if a.shape[i] != b.shape[i] or (a.shape[i] != 1 and a.stride[i] * _size_of(b.format) != b.stride[i] * _size_of(a.format)):
             return False
     return True
 
@@ -385,9 +385,8 @@ cdef class Steps(Call):
         else:
             out = args[0] if self.into == FIRST else kwargs["out"]
         if turned:
-            if not _strided(out, &place, &size) or place.format != own or not _same_layout(&place, &whole):
+            if not _lying(out, &to, &place) or to.format != own or not _same_layout(&place, &whole):
                 return NotImplemented
-            to.data, to.n = <char *>place.data, n
         elif not _operand(out, &to) or to.format != own or to.ndim != ndim:
             return NotImplemented
         else:
