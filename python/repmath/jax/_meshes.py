@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
@@ -93,21 +94,18 @@ class _Ring:
     def run(self, names: Sequence[str], size: int, part: Callable[..., Any], given: Sequence[Any]) -> Any:
         """The result, of axes with these names, for a number of devices."""
         here, along = jax.lax.axis_index(self.devices), names.index(self.axis)
-        whole: Any = None
-        for step in range(size):
-            one = part(*given)
-            if whole is None:
-                shape = list(one.shape)
-                shape[along] *= size
-                whole = jax.numpy.zeros(shape, one.dtype)
-            first = (here + step) % size * one.shape[along]
-            whole = jax.lax.dynamic_update_slice_in_dim(whole, one, first, along)
-            if step + 1 < size:
-                following = [((i + 1) % size, i) for i in range(size)]
-                given = [
-                    jax.lax.ppermute(a, self.devices, following) if moves else a
-                    for a, moves in zip(given, self.moving, strict=True)
-                ]
+        following = [((i + 1) % size, i) for i in range(size)]
+        one = part(*given)
+        n = one.shape[along]
+        shape = [*one.shape[:along], n * size, *one.shape[along + 1 :]]
+        whole = jax.lax.dynamic_update_slice_in_dim(jnp.zeros(shape, one.dtype), one, here * n, along)
+        for step in range(1, size):
+            given = [
+                jax.lax.ppermute(a, self.devices, following) if moves else a
+                for a, moves in zip(given, self.moving, strict=True)
+            ]
+            first = (here + step) % size * n
+            whole = jax.lax.dynamic_update_slice_in_dim(whole, part(*given), first, along)
         return whole
 
 

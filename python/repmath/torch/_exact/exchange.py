@@ -256,9 +256,7 @@ def _exchange_parts(
     group: Any, sums: Sequence[_Sum], lengths: list[int], sent: torch.Tensor, received: torch.Tensor, errors: _Errors
 ) -> list[tuple[int, Array]]:
     """Give each rank its share of the parts of sums, of so many numbers; add and round this rank's. Which elements of which sums are not decided.
-
-    There is room for what is sent and received.
-    """
+    `sent` and `received` are room for that."""
     size, rank = group.size(), group.rank()
     ends = np.cumsum(lengths).tolist()
     at = [end - n for n, end in zip(lengths, ends, strict=True)]
