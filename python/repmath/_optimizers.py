@@ -59,15 +59,17 @@ def _check_sgd(lr: Any, momentum: Any, dampening: Any, weight_decay: Any, nester
     return numbers
 
 
-def _check_adam(lr: Any, betas: Any, eps: Any, weight_decay: Any) -> _Numbers:
+def _check_adam(
+    lr: Any, betas: Any, eps: Any, weight_decay: Any, names: tuple[str, str] = ("betas[0]", "betas[1]")
+) -> _Numbers:
     try:
         beta1, beta2 = betas
     except (TypeError, ValueError):
         raise TypeError("betas must be a pair of numbers") from None
     return (
         check_number("lr", lr),
-        check_number("betas[0]", beta1, below=1.0),
-        check_number("betas[1]", beta2, below=1.0),
+        check_number(names[0], beta1, below=1.0),
+        check_number(names[1], beta2, below=1.0),
         check_number("eps", eps),
         check_number("weight_decay", weight_decay),
     )

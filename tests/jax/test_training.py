@@ -106,6 +106,25 @@ def test_multi_steps_of_optax(compiled):
             same(new[k], v)
 
 
+@pytest.mark.parametrize(
+    ("make", "constants"),
+    [(rj.adam, ["b1", "b2", "eps", "weight_decay"]), (rj.sgd, ["momentum", "dampening", "weight_decay"])],
+)
+def test_an_injected_rate(make, constants):
+    """The rate may be injected, and changed in the state, inside of a jitted function; the other hyperparameters are constants."""
+    optax = pytest.importorskip("optax", reason="Optax is not installed")
+    p, g = numbers(1, 50), numbers(2, 50)
+    injected = optax.inject_hyperparams(make, static_args=constants)(learning_rate=0.5)
+    state = injected.init(p)
+    state.hyperparams["learning_rate"] = jnp.float32(0.25)
+    same(jax.jit(injected.update)(g, state, p)[0] + p, make(0.25).update(g, make(0.25).init(p), p)[0] + p)
+    with pytest.raises(TypeError, match=rf"^{constants[0]} must be a Python number.*static_args=.*weight_decay"):
+        optax.inject_hyperparams(make)(learning_rate=0.5).init(p)
+    if make is rj.adam:
+        with pytest.raises(ValueError, match="^b2 must be"):
+            make(0.1, b2=1.0)
+
+
 def test_arguments_of_multi_steps():
     for bad, error in [(0, ValueError), (2.0, TypeError), (True, TypeError)]:
         with pytest.raises(error, match="every must be"):

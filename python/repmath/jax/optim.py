@@ -233,6 +233,7 @@ def sgd(
     TypeError, ValueError
         A hyperparameter is out of range.
     """
+    _constants(momentum=momentum, dampening=dampening, weight_decay=weight_decay)
     _check_sgd(_value(learning_rate), momentum, dampening, weight_decay, nesterov)
     options = {
         "momentum": float(momentum),
@@ -253,8 +254,19 @@ def sgd(
     return GradientTransformation(init, update)
 
 
+def _constants(**numbers: Any) -> None:
+    """All but the rate are constants of a compiled step. optax.inject_hyperparams makes arrays of them, rounded to float32."""
+    for name, value in numbers.items():
+        if isinstance(value, jax.Array):
+            names = ", ".join(map(repr, numbers))
+            raise TypeError(
+                f"{name} must be a Python number, not an array; optax.inject_hyperparams takes static_args=({names})"
+            )
+
+
 def _adam(name: str, decoupled: bool, learning_rate: Any, amsgrad: bool, betas: Any, **numbers: Any) -> Any:
-    _check_adam(_value(learning_rate), betas, numbers["eps"], numbers["weight_decay"])
+    _constants(b1=betas[0], b2=betas[1], eps=numbers["eps"], weight_decay=numbers["weight_decay"])
+    _check_adam(_value(learning_rate), betas, numbers["eps"], numbers["weight_decay"], ("b1", "b2"))
     options = {
         "beta1": float(betas[0]),
         "beta2": float(betas[1]),
