@@ -21,6 +21,7 @@ cdef extern from "environment.h" nogil:
 cdef extern from "ufuncs.h":
     const char *RM_PY_COMPILER
     int rm_py_import_numpy() except -1
+    int rm_py_layout(object array, int most, size_t *base, ptrdiff_t *stride) except -1
     dict rm_py_elementwise_ufuncs()
     dict rm_py_reduction_gufuncs()
     dict rm_py_rounded_ufuncs(int mode)

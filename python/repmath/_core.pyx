@@ -105,13 +105,9 @@ cdef struct View:
 cdef View _view(array):
     """The address and the strides of an array; none for None."""
     cdef View v
-    v.base = 0
-    for i in range(5):
-        v.stride[i] = 0
+    memset(&v, 0, sizeof(v))
     if array is not None:
-        v.base = array.__array_interface__["data"][0]
-        for i in range(array.ndim):
-            v.stride[i] = array.strides[i]
+        rm_py_layout(array, 5, &v.base, v.stride)
     return v
 
 

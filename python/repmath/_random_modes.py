@@ -50,6 +50,14 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
     at = place(mode, seed, stream)
     if where is not True and out is None:
         raise ValueError("where needs out: elements that are left out would have no value")
+    shape: Any = getattr(arguments[0], "shape", None)
+    dtype: Any = getattr(arguments[0], "dtype", None)
+    if out is None and dtype in NAMES and name in _core.ufuncs and all(_as_it_is(a, shape, dtype) for a in arguments):
+        result = np.empty(shape, dtype)
+        if result.size:
+            vectors = arguments if result.ndim == 1 else [a.reshape(-1) for a in arguments]
+            _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
+        return _deliver(result, None)
     with _core.Environment():
         plain = [a if isinstance(a, (int, float)) and not isinstance(a, bool) else np.asarray(a) for a in arguments]
         kinds = [type(a) if isinstance(a, (int, float)) else a.dtype for a in plain]
@@ -62,7 +70,9 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         dtype = dtypes[-1]
         if dtype not in NAMES:
             raise TypeError(f"{name} has no random rounding for {dtype}")
-        arrays = np.broadcast_arrays(*[np.asarray(a, kind) for a, kind in zip(plain, dtypes[:-1], strict=True)])
+        arrays = [np.asarray(a, kind) for a, kind in zip(plain, dtypes[:-1], strict=True)]
+        if any(a.shape != arrays[0].shape for a in arrays):
+            arrays = list(np.broadcast_arrays(*arrays))
         fits = isinstance(out, np.ndarray) and where is True and out.shape == arrays[0].shape and out.dtype == dtype
         fits = fits and out.flags.c_contiguous and all(_apart(out, a) for a in arrays)
         result = out if fits else np.empty(arrays[0].shape, dtype)
@@ -71,6 +81,11 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         if result.size:
             _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
         return result if fits else _deliver(result, out, where)
+
+
+def _as_it_is(a: Any, shape: Any, dtype: Any) -> bool:
+    """Whether the loops can read an argument, of a call whose arguments all are of this shape and format, where it lies."""
+    return type(a) is np.ndarray and a.shape == shape and a.dtype == dtype and bool(a.flags.c_contiguous)
 
 
 def _apart(out: np.ndarray, array: np.ndarray) -> bool:

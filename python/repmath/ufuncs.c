@@ -23,6 +23,17 @@ int rm_py_import_numpy(void) {
   return PyUFunc_ImportUFuncAPI();
 }
 
+int rm_py_layout(PyObject *array, int most, size_t *base, ptrdiff_t *stride) {
+  if (!PyArray_Check(array)) {
+    PyErr_SetString(PyExc_TypeError, "what is no array has no elements in memory");
+    return -1;
+  }
+  PyArrayObject *const a = (PyArrayObject *)array;
+  *base = (size_t)PyArray_DATA(a);
+  for (int k = 0; k < most; k++) stride[k] = k < PyArray_NDIM(a) ? PyArray_STRIDE(a, k) : 0;
+  return 0;
+}
+
 /* A status other than RM_OK cannot come from arguments NumPy has checked; it is memory or the ISA. Called without the GIL. */
 static void fail(rm_status status) {
   PyGILState_STATE gil = PyGILState_Ensure();

@@ -14,10 +14,8 @@ def fft(str format, str kind, int sign, str scale, lengths, x, out):
     f, _ = _FORMATS[format]
     for i in range(rank):
         size[i] = lengths[i - rank + transformed] if i >= rank - transformed else x.shape[i]
-        strides[0][i] = x.strides[i]
-        strides[1][i] = out.strides[i]
-    data_x = x.__array_interface__["data"][0]
-    data_out = out.__array_interface__["data"][0]
+    rm_py_layout(x, rank, &data_x, strides[0])
+    rm_py_layout(out, rank, &data_out, strides[1])
     with nogil:
         status = rm_fft(f, which, sign, by, rank, size, transformed, <void *>data_x, strides[0], <void *>data_out, strides[1])
     _raise(status)

@@ -81,7 +81,8 @@ def over_axes(bint mean, format_x, format_out, x, axes, out):
             else:
                 at = begin
                 size[at], stride[at] = n, step
-    source, target = x.__array_interface__["data"][0], out.__array_interface__["data"][0]
+    rm_py_layout(x, 0, &source, NULL)
+    rm_py_layout(out, 0, &target, NULL)
     with nogil:
         fegetenv(&saved)
         fesetenv(FE_DFL_ENV)
