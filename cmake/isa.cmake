@@ -9,7 +9,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64") # as Linux, Windows and 
   set(RM_ISA_FLAGS_avx2 -DRM_CFG_SIMD=RM_SIMD_AVX2 -mavx2 -mfma -mf16c)
   set(RM_ISA_FLAGS_avx512 -DRM_CFG_SIMD=RM_SIMD_AVX512 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512vl -mavx512bw
       -mprefer-vector-width=512)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64") # as Linux, macOS and Windows say
   set(RM_ISAS base neon)
   set(RM_ISA_FLAGS_neon -DRM_CFG_SIMD=RM_SIMD_NEON)
 else()

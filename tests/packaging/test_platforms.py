@@ -175,6 +175,18 @@ def test_macos_links(target):
 
 
 @whole
+@pytest.mark.timeout(3600)  # the first time zig builds mingw's libraries
+def test_windows_on_arm_links():
+    target = "aarch64-windows-gnu"
+    where = cross_zig(f"zig-{target}", target, *ZIG[target])
+    found = (where / "librepmath.dll").read_bytes()
+    head = int.from_bytes(found[60:64], "little")  # where the header of a portable executable is
+    assert found[head : head + 6] == b"PE\0\0\x64\xaa"  # its machine
+    assert b"rm_exp_f64\0" in found
+    assert (where / "tests/c/test_status.exe").exists()
+
+
+@whole
 @pytest.mark.skipif(os.uname().sysname != "Linux", reason="a wheel for Linux")
 def test_manylinux(tmp_path):
     """The wheel needs glibc, in the newest version that was there to link, and gcc's OpenMP, which auditwheel puts beside it."""
