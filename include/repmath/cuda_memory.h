@@ -30,6 +30,15 @@ RM_API rm_status rm_cuda_wait(rm_cuda_stream stream);
 /* Makes work that is enqueued on `next` from now on wait for all work that `stream` has now. */
 RM_API rm_status rm_cuda_wait_for(rm_cuda_stream next, rm_cuda_stream stream);
 
+/* What CUDA said when a call of this thread last returned RM_ERR_DEVICE, as "cudaErrorMemoryAllocation: out of memory"; "" if
+ * none has. The text is the thread's own, up to its next such call. */
+RM_API const char *rm_cuda_message(void);
+
+/* *seen = 1 if an index or a target out of range has made results NaN in a call on this device, in work that the stream has
+ * completed, since this was last asked; else 0. Waits for the stream. Calls that a graph captured before any other call with
+ * indices on the device are not seen. */
+RM_API rm_status rm_cuda_index_errors(int *seen, rm_cuda_stream stream);
+
 #ifdef __cplusplus
 }
 #endif

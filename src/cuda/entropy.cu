@@ -27,7 +27,7 @@ RM_STATIC void gradient_of_classes(const void *operation, int64_t row, rm_row_st
   rm_entropy_gradient_row(operation, row, state);
 }
 
-__global__ void __launch_bounds__(RM_ROW_THREADS) count_kernel(rm_entropy f, int64_t *counted) {
+__global__ void __launch_bounds__(RM_ROW_THREADS) count_kernel(rm_entropy f, int64_t *counted, uint32_t *seen) {
   int64_t count = 0, min = 0;
   for (int64_t i = threadIdx.x; i < f.p.rows; i += RM_ROW_THREADS) {
     const int64_t t = rm_entropy_target(&f, i);
@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(RM_ROW_THREADS) count_kernel(rm_entropy f, int
   count = of_block<join_add>(count);
   min = of_block<join_min>(min);
   if (threadIdx.x == 0) *counted = min < 0 ? -1 : count;
+  if (threadIdx.x == 0 && min < 0 && seen) *seen = 1;
 }
 
 /* The workspace of a call: the count of targets, the loss of each row, and its special value. */
@@ -49,7 +50,7 @@ struct entropy_memory {
     f->counted = counted;
     f->losses = reinterpret_cast<rm_dd_ball *>(counted + 1);
     f->specials = reinterpret_cast<double *>(f->losses + f->p.rows + 1);
-    RM_LAUNCH(count_kernel, 1, RM_ROW_THREADS, stream, *f, counted);
+    RM_LAUNCH(count_kernel, 1, RM_ROW_THREADS, stream, *f, counted, rm_cuda_index_flag(stream));
   }
 };
 

@@ -40,9 +40,6 @@ template <class T> bool aligned(const void *p, ptrdiff_t stride) {
   return (reinterpret_cast<uintptr_t>(p) | static_cast<uintptr_t>(stride)) % sizeof(T) == 0;
 }
 
-/* The status of the launches so far. A sticky error of the device is not cleared. */
-rm_status launched() { return cudaGetLastError() == cudaSuccess ? RM_OK : RM_ERR_DEVICE; }
-
 /* The number of blocks for n elements; grid-stride loops cover those beyond its limit. */
 int64_t blocks_for(int64_t n) {
   int64_t blocks = (n + RM_BLOCK - 1) / RM_BLOCK;
@@ -54,23 +51,35 @@ int64_t blocks_for(int64_t n) {
 /* Memory of the current device's pool (memory.cu), in the order of the stream. */
 cudaError_t rm_cuda_take(void **memory, size_t bytes, cudaStream_t stream);
 
+/* The status of what CUDA returned. An error is kept for rm_cuda_message, and CUDA does not report it again at the next call,
+ * unless it is one after which the device does nothing any more. */
+rm_status rm_cuda_status(cudaError_t error);
+
+/* Where kernels on the current device write 1 if an index is out of range (rm_cuda_index_errors); NULL if there is no such place
+ * yet and none can be made, since the stream is being captured. */
+uint32_t *rm_cuda_index_flag(cudaStream_t stream);
+
 namespace {
+
+/* The status of the launches so far. */
+inline rm_status launched() { return rm_cuda_status(cudaGetLastError()); }
 
 /* The workspace of a call, allocated and freed in the order of its stream. */
 struct workspace {
   void *data = nullptr;
   cudaStream_t stream;
   workspace(size_t bytes, cudaStream_t s) : stream(s) {
-    if (rm_cuda_take(&data, bytes, stream) != cudaSuccess) {
-      data = nullptr;
-      (void)cudaGetLastError();
-    }
+    if (rm_cuda_status(rm_cuda_take(&data, bytes, stream))) data = nullptr;
   }
   ~workspace() {
     if (data) (void)cudaFreeAsync(data, stream);
   }
   workspace(const workspace &) = delete;
   workspace &operator=(const workspace &) = delete;
+  /* Fills its first bytes. false: there are none, or the device refused. */
+  bool fill(int value, size_t bytes) const {
+    return data && rm_cuda_status(cudaMemsetAsync(data, value, bytes, stream)) == RM_OK;
+  }
 };
 
 } // namespace

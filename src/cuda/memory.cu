@@ -6,6 +6,7 @@
 #include "../../include/repmath/cuda_memory.h"
 
 #include <atomic>
+#include <cstdio>
 
 namespace {
 
@@ -77,20 +78,44 @@ rm_status copy_all(int size, const copied &c, const char *x, char *out, cudaStre
   }
 }
 
-rm_status status_of(cudaError_t error) {
-  if (error == cudaSuccess) return RM_OK;
-  (void)cudaGetLastError(); /* the status reports it */
-  return RM_ERR_DEVICE;
-}
+thread_local char message[256]; /* of the thread's last error */
+
+std::atomic<uint32_t *> index_flags[RM_POOLS]; /* of each device */
 
 rm_status moved(size_t bytes, const void *from, void *to, cudaMemcpyKind kind, rm_cuda_stream stream) {
   if (bytes && !from) return RM_STATUS(RM_ERR_NULL, 2);
   if (bytes && !to) return RM_STATUS(RM_ERR_NULL, 3);
-  const rm_status status = status_of(cudaMemcpyAsync(to, from, bytes, kind, static_cast<cudaStream_t>(stream)));
+  const rm_status status = rm_cuda_status(cudaMemcpyAsync(to, from, bytes, kind, static_cast<cudaStream_t>(stream)));
   return status ? status : rm_cuda_wait(stream);
 }
 
 } // namespace
+
+rm_status rm_cuda_status(cudaError_t error) {
+  if (error == cudaSuccess) return RM_OK;
+  snprintf(message, sizeof message, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+  (void)cudaGetLastError(); /* the status reports it */
+  return RM_ERR_DEVICE;
+}
+
+uint32_t *rm_cuda_index_flag(cudaStream_t stream) {
+  int device = 0;
+  if (rm_cuda_status(cudaGetDevice(&device)) || device >= RM_POOLS) return nullptr;
+  uint32_t *flag = index_flags[device].load(), *before = nullptr;
+  if (flag) return flag;
+  cudaStreamCaptureStatus capture;
+  if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone) return nullptr;
+  void *memory = nullptr;
+  if (cudaMalloc(&memory, sizeof *flag) != cudaSuccess || cudaMemset(memory, 0, sizeof *flag) != cudaSuccess) {
+    (void)cudaGetLastError(); /* the call goes on, and its results are NaN all the same */
+    (void)cudaFree(memory);
+    return nullptr;
+  }
+  flag = static_cast<uint32_t *>(memory);
+  if (index_flags[device].compare_exchange_strong(before, flag)) return flag;
+  (void)cudaFree(flag); /* another thread was first */
+  return before;
+}
 
 cudaError_t rm_cuda_take(void **memory, size_t bytes, cudaStream_t stream) {
   int device = 0;
@@ -104,21 +129,21 @@ extern "C" {
 
 rm_status rm_cuda_get_device(int *device) {
   if (!device) return RM_STATUS(RM_ERR_NULL, 1);
-  return status_of(cudaGetDevice(device));
+  return rm_cuda_status(cudaGetDevice(device));
 }
 
-rm_status rm_cuda_set_device(int device) { return status_of(cudaSetDevice(device)); }
+rm_status rm_cuda_set_device(int device) { return rm_cuda_status(cudaSetDevice(device)); }
 
 rm_status rm_cuda_allocate(size_t bytes, void **out, rm_cuda_stream stream) {
   if (!out) return RM_STATUS(RM_ERR_NULL, 2);
   void *memory = nullptr;
-  const rm_status status = status_of(rm_cuda_take(&memory, bytes ? bytes : 1, static_cast<cudaStream_t>(stream)));
+  const rm_status status = rm_cuda_status(rm_cuda_take(&memory, bytes ? bytes : 1, static_cast<cudaStream_t>(stream)));
   if (status == RM_OK) *out = memory;
   return status;
 }
 
 rm_status rm_cuda_release(void *memory, rm_cuda_stream stream) {
-  return memory ? status_of(cudaFreeAsync(memory, static_cast<cudaStream_t>(stream))) : RM_OK;
+  return memory ? rm_cuda_status(cudaFreeAsync(memory, static_cast<cudaStream_t>(stream))) : RM_OK;
 }
 
 rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, const ptrdiff_t *strides_x, void *out,
@@ -156,15 +181,33 @@ rm_status rm_cuda_write(size_t bytes, const void *host, void *memory, rm_cuda_st
   return moved(bytes, host, memory, cudaMemcpyHostToDevice, stream);
 }
 
-rm_status rm_cuda_wait(rm_cuda_stream stream) { return status_of(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }
+const char *rm_cuda_message(void) { return message; }
+
+rm_status rm_cuda_index_errors(int *seen, rm_cuda_stream stream) {
+  if (!seen) return RM_STATUS(RM_ERR_NULL, 1);
+  int device = 0;
+  rm_status status = rm_cuda_status(cudaGetDevice(&device));
+  if (status) return status;
+  uint32_t *const flag = device < RM_POOLS ? index_flags[device].load() : nullptr;
+  uint32_t found = 0;
+  if (flag) status = moved(sizeof found, flag, &found, cudaMemcpyDeviceToHost, stream);
+  if (status == RM_OK && found)
+    status = rm_cuda_status(cudaMemsetAsync(flag, 0, sizeof found, static_cast<cudaStream_t>(stream)));
+  if (status == RM_OK) *seen = found != 0;
+  return status;
+}
+
+rm_status rm_cuda_wait(rm_cuda_stream stream) {
+  return rm_cuda_status(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+}
 
 rm_status rm_cuda_wait_for(rm_cuda_stream next, rm_cuda_stream stream) {
   if (next == stream) return RM_OK;
   cudaEvent_t event;
-  rm_status status = status_of(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  rm_status status = rm_cuda_status(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   if (status) return status;
-  status = status_of(cudaEventRecord(event, static_cast<cudaStream_t>(stream)));
-  if (status == RM_OK) status = status_of(cudaStreamWaitEvent(static_cast<cudaStream_t>(next), event, 0));
+  status = rm_cuda_status(cudaEventRecord(event, static_cast<cudaStream_t>(stream)));
+  if (status == RM_OK) status = rm_cuda_status(cudaStreamWaitEvent(static_cast<cudaStream_t>(next), event, 0));
   (void)cudaEventDestroy(event); /* a stream that waits for it goes on waiting */
   return status;
 }

@@ -29,11 +29,13 @@ __device__ void feed(rm_superaccumulator *acc, const nll_weights &t, int64_t fir
   for (int64_t i = first; i < t.n; i += step) rm_nll_feed(&t.f, i, nullptr, acc);
 }
 
-__global__ void __launch_bounds__(RM_BLOCK) targets_kernel(rm_nll f, int *wrong) {
+__global__ void __launch_bounds__(RM_BLOCK) targets_kernel(rm_nll f, int *wrong, uint32_t *seen) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < f.p.rows; i += step) {
     const int64_t t = rm_nll_target(&f, i);
-    if (t != f.p.ignore_index && (t < 0 || t >= f.p.n)) *wrong = 1;
+    if (t == f.p.ignore_index || (t >= 0 && t < f.p.n)) continue;
+    *wrong = 1;
+    if (seen) *seen = 1;
   }
 }
 
@@ -57,11 +59,11 @@ struct nll_memory {
   workspace work;
   rm_nll_divisor *divisor;
   nll_memory(rm_nll *f, cudaStream_t stream) : work(sizeof(rm_nll_divisor) + sizeof(int), stream), divisor(nullptr) {
-    if (!work.data || cudaMemsetAsync(work.data, 0, sizeof(rm_nll_divisor) + sizeof(int), stream) != cudaSuccess) return;
+    if (!work.fill(0, sizeof(rm_nll_divisor) + sizeof(int))) return;
     divisor = static_cast<rm_nll_divisor *>(work.data);
     int *wrong = reinterpret_cast<int *>(divisor + 1);
     f->wrong = wrong;
-    if (f->p.rows) RM_LAUNCH(targets_kernel, blocks_for(f->p.rows), RM_BLOCK, stream, *f, wrong);
+    if (f->p.rows) RM_LAUNCH(targets_kernel, blocks_for(f->p.rows), RM_BLOCK, stream, *f, wrong, rm_cuda_index_flag(stream));
   }
 };
 

@@ -303,7 +303,7 @@ rm_status run(row_function f, rm_cuda_stream on) {
   const size_t moments = f.of_variance ? rows * sizeof(row_moment) : 0, cleared = 16 + totals;
   const size_t stacks = last.stack_bytes();
   const workspace work(cleared + moments + parts + rows * sizeof(int64_t) + stacks, stream);
-  if (!work.data || cudaMemsetAsync(work.data, 0, cleared, stream) != cudaSuccess) return RM_ERR_DEVICE;
+  if (!work.fill(0, cleared)) return RM_ERR_DEVICE;
   char *at = static_cast<char *>(work.data);
   f.undecided.count = reinterpret_cast<counter *>(at);
   last.total = reinterpret_cast<rm_superaccumulator *>(at + 16), at += cleared;

@@ -35,6 +35,7 @@ struct scatter {
   rm_scatter_problem p;
   bool index_aligned;
   int64_t many, max_rows; /* from so many contributions on a row has many; limit of the rows that have any */
+  uint32_t *seen; /* rm_cuda_index_flag */
   scatter_state *state;
   counter *count; /* of contributions to each row; then the place of the next one */
   int64_t *terms; /* contributions, those to one row together */
@@ -52,8 +53,12 @@ __device__ int64_t all_threads() { return static_cast<int64_t>(gridDim.x) * bloc
 __global__ void count_kernel(scatter s) {
   for (int64_t i = this_thread(); i < s.p.n; i += all_threads()) {
     const int64_t r = s.index(i);
-    if (static_cast<uint64_t>(r) < static_cast<uint64_t>(s.p.rows)) atomicAdd(s.count + r, counter(1));
-    else s.state->outside = 1;
+    if (static_cast<uint64_t>(r) < static_cast<uint64_t>(s.p.rows)) {
+      atomicAdd(s.count + r, counter(1));
+    } else {
+      s.state->outside = 1;
+      if (s.seen) *s.seen = 1;
+    }
   }
 }
 
@@ -140,9 +145,10 @@ rm_status run(scatter &s, cudaStream_t stream) {
   const workspace parts(static_cast<size_t>(most) * RM_PARTS_BLOCK * sizeof(rm_superaccumulator), stream),
       bits(rm_undecided_set::bytes(few), stream);
   rm_undecided_set undecided;
-  if (!work.data || !parts.data || cudaMemsetAsync(work.data, 0, cleared, stream) != cudaSuccess) return RM_ERR_DEVICE;
+  if (!parts.data || !work.fill(0, cleared)) return RM_ERR_DEVICE;
   const rm_status status = undecided_begin(&undecided, bits, few, false);
   if (status) return status;
+  s.seen = rm_cuda_index_flag(stream);
   s.state = static_cast<scatter_state *>(work.data);
   s.count = reinterpret_cast<counter *>(s.state + 1);
   s.terms = reinterpret_cast<int64_t *>(s.count + p.rows);

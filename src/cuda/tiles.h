@@ -276,8 +276,7 @@ rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, A
   t.count = t.rows * t.cols * p.batch;
   const int64_t words = (static_cast<int64_t>(elements) + 31) / 32;
   workspace work(static_cast<size_t>(words) * 4, stream);
-  if (!work.data || cudaMemsetAsync(work.data, 0, static_cast<size_t>(words) * 4, stream) != cudaSuccess)
-    return RM_ERR_DEVICE;
+  if (!work.fill(0, static_cast<size_t>(words) * 4)) return RM_ERR_DEVICE;
   t.undecided = static_cast<uint32_t *>(work.data);
   tiles(d, t, t.count < INT32_MAX ? t.count : INT32_MAX);
   const rm_status status = accurate(d, t.undecided, words);

@@ -21,8 +21,7 @@ namespace {
 
 /* Begins with all elements or none. RM_ERR_DEVICE: there is no memory. */
 rm_status undecided_begin(rm_undecided_set *undecided, const workspace &work, int64_t n, bool all) {
-  if (!work.data || cudaMemsetAsync(work.data, all ? 0xff : 0, rm_undecided_set::bytes(n), work.stream) != cudaSuccess)
-    return RM_ERR_DEVICE;
+  if (!work.fill(all ? 0xff : 0, rm_undecided_set::bytes(n))) return RM_ERR_DEVICE;
   *undecided = rm_undecided_set{n, static_cast<uint32_t *>(work.data), static_cast<uint32_t *>(work.data) + (n + 31) / 32};
   return RM_OK;
 }

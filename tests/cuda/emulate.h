@@ -41,26 +41,61 @@ inline emulated_index threadIdx, blockIdx, blockDim, gridDim; /* those of inline
 
 typedef int cudaError_t;
 typedef void *cudaStream_t;
-enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
-static inline int cudaGetLastError() { return cudaSuccess; }
+enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDevice = 101 };
+inline int emulated_error = cudaSuccess; /* the last one */
+static inline int cudaGetLastError() {
+  const int error = emulated_error;
+  emulated_error = cudaSuccess;
+  return error;
+}
+static inline const char *cudaGetErrorName(int error) {
+  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorInvalidDevice";
+}
+static inline const char *cudaGetErrorString(int error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "invalid device ordinal";
+}
 static inline int cudaGetDeviceCount(int *n) {
   *n = 1;
   return cudaSuccess;
 }
 /* What a test may ask: how many blocks of memory are not given back, the stream of the last one that was, which stream was
- * last told to wait for which, and how often the host waited. */
+ * last told to wait for which, and how often the host waited. And what it may set: how many allocations and fillings of memory
+ * succeed before one is refused, if not -1, and whether streams are being captured. */
 struct emulated_record {
   int64_t blocks;
   void *released_on, *waiting, *awaited;
-  int64_t host_waits;
+  int64_t host_waits, before_refusal, captured;
 };
-inline emulated_record emulated_calls;
+inline emulated_record emulated_calls = {0, nullptr, nullptr, nullptr, 0, -1, 0};
 extern "C" __attribute__((visibility("default"), used)) inline emulated_record *emulated_device() { return &emulated_calls; }
 
+static inline bool emulated_refuses() {
+  if (emulated_calls.before_refusal < 0 || emulated_calls.before_refusal-- > 0) return false;
+  emulated_error = cudaErrorMemoryAllocation;
+  return true;
+}
 static inline int cudaMallocAsync(void **p, size_t bytes, cudaStream_t) {
+  if (emulated_refuses()) return cudaErrorMemoryAllocation;
   *p = malloc(bytes);
   emulated_calls.blocks += *p != nullptr;
   return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+static inline int cudaMalloc(void **p, size_t bytes) {
+  *p = malloc(bytes);
+  return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+static inline int cudaFree(void *p) {
+  free(p);
+  return cudaSuccess;
+}
+static inline int cudaMemset(void *p, int value, size_t bytes) {
+  memset(p, value, bytes);
+  return cudaSuccess;
+}
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+static inline int cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
+  *status = emulated_calls.captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
 }
 /* A pool is no more than a name here. */
 typedef struct emulated_pool *cudaMemPool_t;
@@ -90,6 +125,7 @@ static inline int cudaFreeAsync(void *p, cudaStream_t stream) {
   return cudaSuccess;
 }
 static inline int cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t) {
+  if (emulated_refuses()) return cudaErrorMemoryAllocation;
   memset(p, value, bytes);
   return cudaSuccess;
 }
@@ -99,7 +135,7 @@ static inline int cudaGetDevice(int *device) {
   *device = 0;
   return cudaSuccess;
 }
-static inline int cudaSetDevice(int device) { return device == 0 ? cudaSuccess : 101; }
+static inline int cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
 static inline int cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
   if (bytes) memcpy(to, from, bytes);
   return cudaSuccess;
@@ -210,16 +246,41 @@ static inline void __syncthreads(int line = __builtin_LINE(), const char *file =
   emulated_leave();
 }
 
-/* The products of mma.m8n8k4 (src/cuda/tiles.h): every thread gives its factors, and takes its two sums when all have. */
+/* The places of a warp's lanes in mma.m8n8k4 of binary64, from the figures of the PTX manual: the row and the index of the
+ * left factor that a lane gives, the index and the column of the right one, the row and the first of the two columns of the sums
+ * that it takes. With RM_CFG_EMULATE_PERMUTED the left factors lie as other instructions have them: products must be wrong. */
+struct emulated_lanes {
+  unsigned char left_row[32], left_index[32], right_index[32], right_col[32], row[32], col[32];
+};
+#define EMULATED_FOURS 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7
+#define EMULATED_TURNS 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3
+#define EMULATED_PAIRS 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6
+static const emulated_lanes emulated_mma = {
+#if defined(RM_CFG_EMULATE_PERMUTED)
+    {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7},
+    {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3},
+#else
+    {EMULATED_FOURS}, {EMULATED_TURNS},
+#endif
+    {EMULATED_TURNS},
+    {EMULATED_FOURS},
+    {EMULATED_FOURS},
+    {EMULATED_PAIRS}};
+
+/* Its products (src/cuda/tiles.h), as a chain of fused operations: every thread gives its factors, and takes its sums when all have. */
 static inline void multiply_mma(double (&c)[2], double a, double b) {
-  static double factors[2][2][EMULATED_THREADS]; /* of this call and the one before, which others may not have finished */
+  enum { WARPS = EMULATED_THREADS / 32 };
+  static double left[2][WARPS][8][4],
+      right[2][WARPS][4][8]; /* of this call and the one before, which others may not have finished */
   static unsigned calls[EMULATED_THREADS];
-  const unsigned t = threadIdx.x, warp = t / 32 * 32, row = t % 32 / 4, col = t % 4 * 2;
-  double (&now)[2][EMULATED_THREADS] = factors[calls[t]++ % 2];
-  now[0][t] = a, now[1][t] = b;
+  const unsigned t = threadIdx.x, warp = t / 32, lane = t % 32, now = calls[t]++ % 2;
+  const emulated_lanes &at = emulated_mma;
+  left[now][warp][at.left_row[lane]][at.left_index[lane]] = a;
+  right[now][warp][at.right_index[lane]][at.right_col[lane]] = b;
   __syncthreads();
   for (unsigned h = 0; h < 2; h++)
-    for (unsigned k = 0; k < 4; k++) c[h] += now[0][warp + row * 4 + k] * now[1][warp + (col + h) * 4 + k];
+    for (unsigned k = 0; k < 4; k++)
+      c[h] = __builtin_fma(left[now][warp][at.row[lane]][k], right[now][warp][k][at.col[lane] + h], c[h]);
 }
 
 static void emulated_protect(bool now) {

@@ -389,7 +389,7 @@ def test_losses_give_the_cpu_bits(tmp_path):
 @pytest.mark.long
 def test_products_give_the_cpu_bits(tmp_path):
     """Of matrices, and convolutions; multiplied by each thread, and by warps (mma) with threads in an order of chance. And the controls:
-    bounds made smaller, and retries that leave out the sum of one thread, are seen."""
+    bounds made smaller, retries that leave out the sum of one thread, and lanes of mma in another order are seen."""
     short = tmp_path / "retry_short.h"
     retry = (ROOT / "src/cuda/retry.h").read_text()
     text = retry.replace("if (t < half) part[t].join", "if (t < half - 1) part[t].join")
@@ -400,5 +400,6 @@ def test_products_give_the_cpu_bits(tmp_path):
     shared = ["src/cuda/matmul.cu", "src/cuda/convolution.cu", "src/cuda/reduce.cu"]
     shared += ["src/blas/gemm/args.c", "src/blas/conv/args.c", "src/common/overlap.c"]
     variants = [[], ["-DRM_CFG_EMULATE_MMA", STRICT], [SHRINK], ["-include", str(short)]]
+    variants.append(["-DRM_CFG_EMULATE_MMA", "-DRM_CFG_EMULATE_PERMUTED"])
     counts = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, variants)
-    assert [failed == 0 for failed, _ in counts] == [True, True, False, False], counts
+    assert [failed == 0 for failed, _ in counts] == [True, True, False, False, False], counts
