@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import _core, _dlpack, _frameworks
+from ._cuda import _library
+from ._cuda._array import Array
 
 
 def from_dlpack(x: Any) -> np.ndarray[Any, Any]:
@@ -41,6 +43,39 @@ def from_dlpack(x: Any) -> np.ndarray[Any, Any]:
     if not _dlpack.is_foreign(x):
         raise TypeError(f"x must have __dlpack__, {type(x).__name__} has not")
     return _frameworks.view("x", x)
+
+
+def check_indices(x: Any) -> None:
+    """Raises if an index or a target was out of range in a call with arrays on a GPU.
+
+    Such a call reads its indices on the device and returns without waiting, so it cannot raise: all of its results are NaN. This
+    function waits for the work on the current stream, and answers for all calls on the device of `x` since it was last asked. In main
+    memory the call itself raises, and there is nothing to check.
+
+    Parameters
+    ----------
+    x : array
+        Any array on the device.
+
+    Raises
+    ------
+    IndexError
+        An index of `index_add` or its like, or a target of a loss, was out of range.
+    TypeError
+        `x` is no array.
+    RuntimeError
+        The device reports an error.
+    """
+    if not isinstance(x, np.ndarray) and not _dlpack.is_foreign(x):
+        raise TypeError(f"x must be an array, not {type(x).__name__}")
+
+    def check(array: Any) -> None:
+        if isinstance(array, Array) and _library.index_errors(array.place):
+            raise IndexError(
+                "an index or a target was out of range in a call on this device since the last check; its results are NaN"
+            )
+
+    _frameworks.call(check, (x,), {}, ["x"])
 
 
 def _make(name: str) -> Callable[..., Any]:
@@ -76,7 +111,7 @@ def _make(name: str) -> Callable[..., Any]:
     return function
 
 
-__all__ = ["from_dlpack", *_core.ufuncs]
+__all__ = ["check_indices", "from_dlpack", *_core.ufuncs]
 globals().update({name: _make(name) for name in _core.ufuncs})
 
 

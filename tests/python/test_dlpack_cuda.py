@@ -24,7 +24,7 @@ class Record(ctypes.Structure):
     """emulated_record."""
 
     _fields_ = [("blocks", ctypes.c_int64)] + [(name, ctypes.c_void_p) for name in ("released_on", "waiting", "awaited")]
-    _fields_ += [("host_waits", ctypes.c_int64)]
+    _fields_ += [(name, ctypes.c_int64) for name in ("host_waits", "before_refusal", "captured")]
 
 
 class CudaFramework(Framework):
@@ -220,6 +220,66 @@ def test_memory_is_given_back(device):
     gc.collect()
     assert device.blocks == before and all(n == 1 for n in a.deleted)
     assert device.released_on == framework.stream  # after what the consumer's stream does with it
+
+
+def test_a_refused_call_keeps_the_message_and_leaves_nothing(device):
+    """Each allocation and each filling of memory of a call, refused: the error is that call's alone, and all memory is given back."""
+    framework, before = CudaFramework("gpu"), device.blocks
+    index, probabilities = np.array([1, 0, 1]), floats(3, 5)
+    calls = [
+        lambda: repmath.index_add(framework.of(X.copy()), framework.of(index), framework.of(X[:3].copy())),
+        lambda: repmath.matmul(framework.of(X.T.copy()), framework.of(X.copy())),
+        lambda: repmath.nn.nll_loss(framework.of(probabilities), framework.of(np.array([0, 4, 2]))),
+        lambda: repmath.nn.cross_entropy(framework.of(probabilities), framework.of(np.array([0, 4, 2]))),
+        lambda: repmath.mean(framework.of(X.copy()), axis=1),
+    ]
+
+    def bits(call):
+        got = call()  # whose memory lasts as long
+        return got.array.tobytes()
+
+    for call in calls:
+        want, refused = bits(call), 0
+        for after in range(30):
+            device.before_refusal = after
+            try:
+                got = bits(call)
+            except (RuntimeError, MemoryError) as error:
+                assert "cudaErrorMemoryAllocation: out of memory" in str(error)
+                refused += 1
+            else:
+                assert device.before_refusal >= 0 and got == want  # the call asks for no more
+                break
+            finally:
+                device.before_refusal = -1
+            assert bits(call) == want  # the error is not told again
+        assert refused == after >= 2
+    gc.collect()
+    assert device.blocks == before
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_indices_out_of_range_are_seen_on_request(device, wrong):
+    framework = CudaFramework("gpu")
+    on_device = framework.of(X.copy())
+    targets, scores = np.array([0, 7 if wrong else 4, 2]), floats(3, 5)
+    repmath.dlpack.check_indices(on_device)
+    for call in (
+        lambda: repmath.index_add(
+            framework.of(X.copy()), framework.of(targets % 8 // (1 if wrong else 4)), framework.of(X[:3].copy())
+        ),
+        lambda: repmath.nn.nll_loss(framework.of(scores), framework.of(targets)),
+        lambda: repmath.nn.cross_entropy(framework.of(scores), framework.of(targets)),
+    ):
+        got = call()
+        assert np.isnan(got.array).all() == wrong
+        if wrong:
+            with pytest.raises(IndexError, match="out of range in a call on this device"):
+                repmath.dlpack.check_indices(on_device)
+        repmath.dlpack.check_indices(on_device)
+    repmath.dlpack.check_indices(X)
+    with pytest.raises(TypeError, match="x must be an array, not int"):
+        repmath.dlpack.check_indices(3)
 
 
 def test_streams(device, monkeypatch):

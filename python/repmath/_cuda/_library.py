@@ -38,6 +38,7 @@ def load() -> ctypes.CDLL:
             f"the library in {_VARIABLE} (docs/dlpack.md#how-are-arrays-on-a-gpu-computed)"
         ) from None
     library.rm_cuda_devices.restype = Int
+    library.rm_cuda_message.restype = ctypes.c_char_p
     return library
 
 
@@ -67,12 +68,22 @@ def check(status: int) -> None:
     if status:
         message = _core.status_message(status)
         code = status & 0xFF
+        if code == _ERR_DEVICE:
+            message += f" ({load().rm_cuda_message().decode()})"
         raise (MemoryError if code == _ERR_MEMORY else RuntimeError if code == _ERR_DEVICE else ValueError)(message)
 
 
 def is_index_error(status: int) -> bool:
     """Whether an index was out of range."""
     return status & 0xFF == int(_core.ERR_INDEX)
+
+
+def index_errors(place: Any) -> bool:
+    """Whether a call on the device of a place has met an index out of range, in work of its stream, since this was last asked."""
+    seen = Int()
+    with on_device(place.device):
+        checked("rm_cuda_index_errors", ctypes.byref(seen), place.queue)
+    return bool(seen.value)
 
 
 @contextmanager
