@@ -16,8 +16,9 @@
 /* Import NumPy's C API. Returns -1 with an exception set. */
 int rm_py_import_numpy(void);
 
-/* The address of an array's first element, and the strides of its axes; 0 for those below `most` that it has not. Returns -1 with
- * TypeError where it is no array. Its __array_interface__ makes a description of the format besides, which takes microseconds. */
+/* The address of an array's first element, and the strides of its axes; 0 for those below `most` that it has not. Returns -1
+ * with TypeError where it is no array. Its __array_interface__ makes a description of the format besides, which takes
+ * microseconds. */
 int rm_py_layout(PyObject *array, int most, size_t *base, ptrdiff_t *stride);
 
 /* A dict of name -> ufunc: one for each line of functions.def. NULL with an exception set. */

@@ -55,8 +55,8 @@ cudaError_t rm_cuda_take(void **memory, size_t bytes, cudaStream_t stream);
  * unless it is one after which the device does nothing any more. */
 rm_status rm_cuda_status(cudaError_t error);
 
-/* Where kernels on the current device write 1 if an index is out of range (rm_cuda_index_errors); NULL if there is no such place
- * yet and none can be made, since the stream is being captured. */
+/* Where kernels on the current device write 1 if an index is out of range (rm_cuda_index_errors); NULL if there is no such
+ * place yet and none can be made, since the stream is being captured. */
 uint32_t *rm_cuda_index_flag(cudaStream_t stream);
 
 namespace {

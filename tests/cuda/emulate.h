@@ -59,8 +59,8 @@ static inline int cudaGetDeviceCount(int *n) {
   return cudaSuccess;
 }
 /* What a test may ask: how many blocks of memory are not given back, the stream of the last one that was, which stream was
- * last told to wait for which, and how often the host waited. And what it may set: how many allocations and fillings of memory
- * succeed before one is refused, if not -1, and whether streams are being captured. */
+ * last told to wait for which, and how often the host waited. And what it may set: how many allocations and fillings of
+ * memory succeed before one is refused, if not -1, and whether streams are being captured. */
 struct emulated_record {
   int64_t blocks;
   void *released_on, *waiting, *awaited;
@@ -247,8 +247,8 @@ static inline void __syncthreads(int line = __builtin_LINE(), const char *file =
 }
 
 /* The places of a warp's lanes in mma.m8n8k4 of binary64, from the figures of the PTX manual: the row and the index of the
- * left factor that a lane gives, the index and the column of the right one, the row and the first of the two columns of the sums
- * that it takes. With RM_CFG_EMULATE_PERMUTED the left factors lie as other instructions have them: products must be wrong. */
+ * left factor that a lane gives, the index and the column of the right one, the row and the first of the two columns of the
+ * sums that it takes. With RM_CFG_EMULATE_PERMUTED the left factors lie in another order: products must be wrong. */
 struct emulated_lanes {
   unsigned char left_row[32], left_index[32], right_index[32], right_col[32], row[32], col[32];
 };
@@ -267,7 +267,8 @@ static const emulated_lanes emulated_mma = {
     {EMULATED_FOURS},
     {EMULATED_PAIRS}};
 
-/* Its products (src/cuda/tiles.h), as a chain of fused operations: every thread gives its factors, and takes its sums when all have. */
+/* Its products (src/cuda/tiles.h), as a chain of fused operations: every thread gives its factors, and takes its sums when
+ * all have. */
 static inline void multiply_mma(double (&c)[2], double a, double b) {
   enum { WARPS = EMULATED_THREADS / 32 };
   static double left[2][WARPS][8][4],
