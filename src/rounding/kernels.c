@@ -129,12 +129,13 @@ static void evaluate(const rm_random_elements *p, double (*v)[RM_WORDS_CHUNK + R
   }
 }
 
-/* Elements [at, at + n) of a chunk, whose words begin at `first`: balls, and what these leave. */
+/* Elements [at, at + n) of a chunk, whose words begin at `first`: balls, and what these leave. The result may be an argument. */
 static int64_t by_balls(const rm_random_elements *p, int64_t at, int64_t n, const rm_words_chunk *words, int64_t first,
                         char *result, uint32_t *flags) {
   const int fmt = p->format, size = rm_size_of(fmt);
   const int64_t whole = (n + RM_LANES - 1) / RM_LANES * RM_LANES;
   double v[RM_RANDOM_ARRAYS][RM_WORDS_CHUNK + RM_LANES], middle[RM_WORDS_CHUNK + RM_LANES], radius[RM_WORDS_CHUNK + RM_LANES];
+  char made[4 * (RM_WORDS_CHUNK + RM_LANES)];
   uint8_t undecided[RM_WORDS_CHUNK];
   uint32_t ignored = 0;
   int64_t open = 0;
@@ -145,13 +146,14 @@ static int64_t by_balls(const rm_random_elements *p, int64_t at, int64_t n, cons
     for (int64_t i = 0; i < n; i += RM_LANES) /* -0 becomes +0 */
       vf64_store(middle + i, vf64_add(vf64_load(middle + i), vf64_set1(0.0)));
   const rounding how = {words->word + first, p->r->mode, fmt};
-  int64_t left = round_chunk(middle, radius, n, &how, result, undecided, flags);
+  int64_t left = round_chunk(middle, radius, n, &how, made, undecided, flags);
   for (int64_t i = 0; left && i < n; i++)
     if (undecided[i]) {
       left--;
       open += !p->rest;
-      if (p->rest) rm_write_bits(result + i * size, p->rest(p, at + i, rm_chunk_word(words, first + i), flags), fmt);
+      if (p->rest) rm_write_bits(made + i * size, p->rest(p, at + i, rm_chunk_word(words, first + i), flags), fmt);
     }
+  __builtin_memcpy(result, made, (size_t)(n * size));
   return open;
 }
 
@@ -186,56 +188,84 @@ static int is_quick(const rm_random_elements *p, quick *q) {
   return q->y.format != RM_FORMAT_F64 || q->y.stride || is_short(&q->y);
 }
 
-/* RM_LANES elements of an array that is contiguous, or one number. */
-RM_FN vf64 vector_at(const rm_random_array *x, vf64 same, int64_t i, const int fmt) {
-  return x->stride ? rm_load_elements(x->base + i * x->stride, fmt) : same;
-}
 static vf64 same_number(const rm_random_array *x) { return vf64_set1(x->stride ? 0.0 : rm_read_element(x->base, x->format)); }
 
-/* The elements [at, at + n) of a chunk that have x y + z in binary64, whole vectors: products of two numbers of at most 24
- * bits, or is_short, are exact and far from its limits, and the two-sum says whether the sum is. So nothing but one addition
- * of R rounds an element among the normal numbers of the format, and a zero is that of binary64, or +0. Other vectors are
- * those of by_balls, and the rest of a chunk with many of them. sums: z is not -0. */
+/* Where the elements of an array lie from element `at` on, and how far a vector is from the next: not at all where they are one
+ * number, of which `same` then is a vector in the format fmt, which holds it. */
+typedef struct {
+  const char *at;
+  ptrdiff_t step;
+  char same[8 * RM_LANES];
+} vectors;
+
+RM_FN void vectors_of(vectors *v, const rm_random_array *x, int64_t at, const int fmt) {
+  v->step = x->stride ? RM_LANES * rm_size_of(fmt) : 0;
+  v->at = x->stride ? x->base + at * x->stride : v->same;
+  if (!x->stride) rm_store_elements(v->same, same_number(x), fmt);
+}
+
+/* The elements [at, at + n) of a chunk that have x y + z in binary64, two vectors at a time: products of two numbers of at most
+ * 24 bits, or is_short, are exact and far from its limits, and the two-sum says whether the sum is. So nothing but one addition
+ * of R rounds an element among the normal numbers of the format, and a zero is that of binary64, or +0. Other pairs of vectors
+ * are those of by_balls, and the rest of a chunk with many of them. Results are stored when it is known that they stay, since they
+ * may lie where the arguments do. sums: z is not -0, and y is one number. */
 RM_FN int64_t exactly(const rm_random_elements *p, const quick *q, int64_t at, int64_t n, const rm_words_chunk *words,
-                      char *result, uint32_t *flags, const int fmt, const int sums) {
-  enum { MANY = 6 };
-  const int size = rm_size_of(fmt), dropped = 53 - rm_precision(fmt), stochastic = p->r->mode == RM_ROUND_STOCHASTIC;
+                      char *result, uint32_t *flags, const int fmt, const int stochastic, const int sums) {
+  enum { MANY = 6, PAIR = 2 * RM_LANES };
+  const int size = rm_size_of(fmt), dropped = 53 - rm_precision(fmt);
   const vi64 kept = vi64_set1(-(INT64_C(1) << dropped)), least = vi64_set1((int64_t)(1023 + rm_emin(fmt)) << 52);
   const vi64 range = vi64_set1((int64_t)(rm_emax(fmt) - rm_emin(fmt)) << 52);
-  const vf64 x0 = same_number(&q->x), y0 = same_number(&q->y), z0 = same_number(&q->z), zero = vf64_set1(0.0);
-  const vf64 sign = vf64_set1(p->plus_zero ? 0.0 : -0.0);
+  const vf64 y0 = same_number(&q->y), zero = vf64_set1(0.0), sign = vf64_set1(p->plus_zero ? 0.0 : -0.0);
+  const ptrdiff_t step_y = sums ? 0 : q->y.stride;
+  const char *y = q->y.base + at * step_y;
+  vectors x, z;
+  vectors_of(&x, &q->x, at, fmt);
+  if (sums) vectors_of(&z, &q->z, at, fmt);
   int64_t open = 0, i = 0;
-  for (int many = 0; i + RM_LANES <= n && many < MANY; i += RM_LANES) {
-    vf64 lost = zero, c = vf64_mul(vector_at(&q->x, x0, at + i, fmt), vector_at(&q->y, y0, at + i, fmt));
-    if (sums) c = vf64_two_sum(c, vector_at(&q->z, z0, at + i, fmt), &lost);
-    const vi64 a = vi64_and(vi64_add(vf64_bits(c), rm_addends(rm_words_vector(words->word + i), stochastic, dropped)), kept);
-    const vm64 none = vf64_eq(c, zero);
-    const vm64 normal = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(c)), least), range);
-    rm_store_elements(result + i * size, vf64_select(none, vf64_add(c, sign), vf64_from_bits(a)), fmt);
-    if (RM_LIKELY(vm64_none(vm64_not(vm64_and(vm64_or(normal, none), vf64_eq(lost, zero)))))) continue;
-    many++;
-    open += by_balls(p, at + i, RM_LANES, words, i, result + i * size, flags);
+  for (int many = 0; i + PAIR <= n && many < MANY; i += PAIR) {
+    vf64 made[2];
+    vm64 good[2];
+    RM_UNROLL
+    for (int half = 0; half < 2; half++) {
+      vf64 lost = zero, c = vf64_mul(rm_load_elements(x.at, fmt), step_y ? rm_load_elements(y, fmt) : y0);
+      if (sums) c = vf64_two_sum(c, rm_load_elements(z.at, fmt), &lost);
+      const vi64 w = rm_words_vector(words->word + i + half * RM_LANES);
+      const vi64 a = vi64_and(vi64_add(vf64_bits(c), rm_addends(w, stochastic, dropped)), kept);
+      const vm64 none = vf64_eq(c, zero);
+      const vm64 normal = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(c)), least), range);
+      made[half] = vf64_select(none, vf64_add(c, sign), vf64_from_bits(a));
+      good[half] = vm64_or(normal, none);
+      if (sums) good[half] = vm64_and(good[half], vf64_eq(lost, zero));
+      x.at += x.step, y += RM_LANES * step_y;
+      if (sums) z.at += z.step;
+    }
+    if (RM_LIKELY(vm64_none(vm64_not(vm64_and(good[0], good[1]))))) {
+      rm_store_elements(result + i * size, made[0], fmt);
+      rm_store_elements(result + (i + RM_LANES) * size, made[1], fmt);
+    } else {
+      many++;
+      open += by_balls(p, at + i, PAIR, words, i, result + i * size, flags);
+    }
   }
   return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * size, flags) : open;
 }
 
 static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags) {
-  const int size = rm_size_of(p->format);
+  const int size = rm_size_of(p->format), direct = p->stride_out == size, stochastic = p->r->mode == RM_ROUND_STOCHASTIC;
   rm_words_chunk words;
-  char result[4 * (RM_WORDS_CHUNK + RM_LANES)];
+  char buffer[4 * RM_WORDS_CHUNK];
   quick q;
-  const int is = is_quick(p, &q);
+  const int is = is_quick(p, &q), f32 = p->format == RM_FORMAT_F32 && stochastic;
   int64_t open = 0;
   for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
     const int64_t n = chunk_of(&words, p->r, at, end);
-    char *const out = p->out + at * p->stride_out;
+    char *const out = p->out + at * p->stride_out, *const result = direct ? out : buffer;
     if (!is) open += by_balls(p, at, n, &words, 0, result, flags);
-    else if (p->format != RM_FORMAT_F32) open += exactly(p, &q, at, n, &words, result, flags, p->format, 1);
-    else if (q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 0);
-    else open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 1);
-    if (p->stride_out == size) __builtin_memcpy(out, result, (size_t)(n * size));
-    else
-      for (int64_t i = 0; i < n; i++) __builtin_memcpy(out + i * p->stride_out, result + i * size, (size_t)size);
+    else if (!f32 && q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, p->format, stochastic, 0);
+    else if (!f32) open += exactly(p, &q, at, n, &words, result, flags, p->format, stochastic, 1);
+    else if (q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 1, 0);
+    else open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 1, 1);
+    for (int64_t i = 0; !direct && i < n; i++) __builtin_memcpy(out + i * p->stride_out, result + i * size, (size_t)size);
   }
   return open;
 }
