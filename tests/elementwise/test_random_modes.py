@@ -125,18 +125,18 @@ def test_words_next_to_the_value_of_an_inverse(accurate, function, fmt):  # noqa
         assert got.tolist() == [rounding_oracle.rounded(v, fmt, mode, w) for _, w, v in some]
 
 
-@pytest.mark.parametrize("change", ["offset 0", "16-bit words", "f64 first"])
+@pytest.mark.parametrize("change", ["offset 0", "16-bit words", "f64 first", "f32 first"])
 def test_controls_see_other_thresholds(change):
     """The data tell the thresholds of the definition from others: (w + 0) 2^-32, the top 16 bits, and a value rounded before."""
     from fractions import Fraction
 
     import gmpy2
 
-    fmt, seen = "f32", 0
+    fmt, seen = "f16" if change == "f32 first" else "f32", 0
     for _, word, value in cases("exp", fmt):
         want = rounding_oracle.rounded(value, fmt, "stochastic", word)
-        if change == "f64 first":
-            with gmpy2.context(precision=53, emax=2**20, emin=-(2**20)):
+        if change.endswith("first"):
+            with gmpy2.context(precision=53 if change == "f64 first" else 24, emax=2**20, emin=-(2**20)):
                 other = rounding_oracle.rounded(gmpy2.mpq(gmpy2.mpfr(value)), fmt, "stochastic", word)
         else:
             k, f = rounding_oracle.split(value, fmt)

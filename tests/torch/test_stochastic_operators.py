@@ -23,7 +23,8 @@ from repmath.torch._aten.table import OPERATORS  # noqa: E402
 from repmath.torch._stochastic_balls import Last  # noqa: E402
 from repmath.torch._tensors import as_tensor  # noqa: E402
 
-FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
+NARROW = tuple(FORMATS)[:3]
 SEED, SAMPLE = 11, 3
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -48,7 +49,7 @@ def calls(monkeypatch):
 def bits(t):
     return (
         t.contiguous()
-        .view({2: torch.int16, 4: torch.int32}[t.element_size()])
+        .view({2: torch.int16, 4: torch.int32, 8: torch.int64}[t.element_size()])
         .reshape(-1)
         .numpy()
         .view(f"u{t.element_size()}")
@@ -80,7 +81,7 @@ def check(func, args, keywords, found, number, mode):
     return compared
 
 
-def runs(name, mode, calls, dtypes=tuple(FORMATS), most=4):
+def runs(name, mode, calls, dtypes=NARROW, most=4):
     op, compared = DATABASE[name], 0
     for dtype in (d for d in dtypes if d in op.supported_dtypes("cpu")):
         for sample in samples(op, dtype, most if dtype is torch.float32 else 2):
@@ -115,6 +116,16 @@ ENCLOSED = (
     *"nn.functional.embedding_bag special.i0e special.i1e special.bessel_j0 special.bessel_y1 special.zeta igamma".split(),
     *"special.modified_bessel_k0 special.scaled_modified_bessel_k1 special.spherical_bessel_j0 special.airy_ai".split(),
     *"special.chebyshev_polynomial_t special.laguerre_polynomial_l special.hermite_polynomial_h addmm".split(),
+)
+
+
+# What an index, segments or classes choose.
+CHOSEN = (
+    "index_reduce[mean]",
+    "index_reduce[prod]",
+    "_segment_reduce[lengths]",
+    "_segment_reduce[offsets]",
+    "nn.functional.nll_loss",
 )
 
 
@@ -176,9 +187,15 @@ def open_balls(monkeypatch):
     monkeypatch.setattr(_stochastic_wide, "_share", lambda call: (0.0, 1.0))
 
 
-@pytest.mark.parametrize(("name", "mode"), list(zip(ENCLOSED, itertools.cycle(("stochastic", "random")))))
+@pytest.mark.parametrize(("name", "mode"), list(zip((*ENCLOSED, *CHOSEN), itertools.cycle(("stochastic", "random")))))
 def test_every_element_by_enclosures(name, mode, calls, open_balls):
     assert runs(name, mode, calls, (torch.float32,), 2) > 0
+
+
+# In binary64 every element is enclosed.
+@pytest.mark.parametrize(("name", "mode"), list(zip((*ENCLOSED, *CHOSEN), itertools.cycle(("random", "stochastic")))))
+def test_every_element_of_float64(name, mode, calls):
+    assert runs(name, mode, calls, (torch.float64,), 2) > 0
 
 
 @pytest.mark.parametrize("mode", ["stochastic", "random"])
@@ -203,7 +220,7 @@ def test_own_operators_by_enclosures(mode, open_balls):
     """They are PyTorch's, whose arguments have other names; also where binary64 has 0."""
     x = torch.rand(6, 5, generator=torch.Generator().manual_seed(3)) * 9 - 5
     x[0], w, b = torch.tensor([0.0, -0.0, 3.0, -3.0, -7.0]), x[:3] / 7, x[0, :3] + 1
-    aten, own = torch.ops.aten, torch.ops.repmath
+    aten, own, image = torch.ops.aten, torch.ops.repmath, x.reshape(1, 1, 6, 5)
     calls = (
         (own.hardsigmoid, (x,), aten.hardsigmoid, (x,)),
         (own.hardsigmoid_backward, (x * 3, x), aten.hardsigmoid_backward, (x * 3, x)),
@@ -214,6 +231,9 @@ def test_own_operators_by_enclosures(mode, open_balls):
         (own.var, (x, [1], False, 1.0), aten.var, (x, [1])),
         (own.std, (x, [1], False, 1.0), aten.std, (x, [1])),
         (own.linear, (x, w, b), aten.linear, (x, w, b)),
+        (own.sum, (x, [1], False), aten.nansum, (x, [1])),
+        (own.avg_pool, (image, [2, 2], [2, 1], [0, 1], False, True, 0), aten.avg_pool2d, (image, [2, 2], [2, 1], [0, 1])),
+        (own.adaptive_avg_pool, (image, [3, 2]), aten._adaptive_avg_pool2d, (image, [3, 2])),
     )
     for number, (ours, given, theirs, others) in enumerate(calls):
         with stochastic(SEED, number, mode) as block:
@@ -223,9 +243,85 @@ def test_own_operators_by_enclosures(mode, open_balls):
         assert block.calls == same.calls == 1 and bits(made).tolist() == bits(wanted).tolist(), ours
 
 
-@pytest.mark.parametrize("spoiled", ["slices", "word"])
-def test_enclosures_that_are_wrong_are_seen(monkeypatch, spoiled, calls, open_balls):
-    """Controls: a slice that is left out, and words of other elements."""
+def rational(call, stream, wanted, mode):
+    """A call in a block gives these rational numbers, rounded under the mode."""
+    with stochastic(SEED, stream, mode):
+        made = call()
+    made = made[0] if isinstance(made, tuple) else made
+    words = rounding_oracle.words(SEED, stream << 32, 0, made.numel()).tolist()
+    want = [rounding_oracle.rounded(v, FORMATS[made.dtype], mode, w) if v else 0 for v, w in zip(wanted, words, strict=True)]
+    assert [b & ~(v == 0) << 63 if v == 0 else b for b, v in zip(bits(made).tolist(), wanted, strict=True)] == want
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_quantised_numbers_and_triangular_systems(dtype, mode, open_balls):
+    generator, q = torch.Generator().manual_seed(5), lambda t: [gmpy2.mpq(v) for v in t.reshape(-1).tolist()]
+    x = torch.randn(3, 4, generator=generator).to(dtype) * 3
+    scale, zero = torch.tensor([0.3, 1.1, 0.7, 0.25]), torch.tensor([0, 1, -3, 2], dtype=torch.int32)
+    wanted = []
+    for i, v in enumerate(q(x)):
+        size, z = gmpy2.mpq(float(scale[i % 4])), int(zero[i % 4])
+        wanted.append((max(-4, min(round(v / size) + z, 5)) - z) * size)
+    fake = torch.ops.aten.fake_quantize_per_channel_affine_cachemask
+    rational(lambda: fake(x, scale, zero, 1, -4, 5), 1, wanted, mode)
+    a, b = torch.randn(4, 4, generator=generator).to(dtype), torch.randn(4, 2, generator=generator).to(dtype)
+    m, right, found = q(a), q(b), [0] * 8
+    for k in range(2):
+        for i in reversed(range(4)):
+            rest = right[2 * i + k] - sum(m[4 * i + j] * found[2 * j + k] for j in range(i + 1, 4))
+            found[2 * i + k] = rest / m[5 * i]
+    rational(lambda: torch.linalg.solve_triangular(a, b, upper=True), 2, found, mode)
+    rational(
+        lambda: torch.linalg.solve_triangular(a.mT, b.mT, upper=False, left=False),
+        3,
+        [found[2 * i + k] for k in range(2) for i in range(4)],
+        mode,
+    )
+    rational(lambda: torch.ops.aten.triangular_solve(b, a.mT, upper=False, transpose=True), 4, found, mode)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_own_losses_of_pairs(dtype, open_balls):
+    generator, own, q = torch.Generator().manual_seed(6), torch.ops.repmath, gmpy2.mpq
+    x, t = torch.randn(5, generator=generator).to(dtype), torch.rand(5, generator=generator).to(dtype)
+    pairs = [(q(a), q(b)) for a, b in zip(x.tolist(), t.tolist(), strict=True)]
+    losses = {
+        "mse": lambda a, b: (a - b) ** 2,
+        "l1": lambda a, b: abs(a - b),
+        "smooth_l1": lambda a, b: (a - b) ** 2 if abs(a - b) < q(1, 2) else abs(a - b) - q(1, 4),
+        "huber": lambda a, b: (a - b) ** 2 / 2 if abs(a - b) <= q(1, 2) else (abs(a - b) - q(1, 4)) / 2,
+    }
+    for stream, (name, loss) in enumerate(losses.items()):
+        each = [loss(a, b) for a, b in pairs]
+        rational(lambda n=name: own.pair_loss(x, t, n, 0.5, "none"), 2 * stream, each, "stochastic")
+        rational(lambda n=name: own.pair_loss(x, t, n, 0.5, "mean"), 2 * stream + 1, [sum(each) / 5], "stochastic")
+    with gmpy2.context(precision=1400):
+        shares = [q(b * (gmpy2.log(gmpy2.mpfr(b)) - a)) for a, b in pairs]
+    rational(lambda: own.kl_div(x, t, "none", False), 20, shares, "stochastic")
+    rational(lambda: own.kl_div(x, t, "sum", False), 21, [sum(shares)], "stochastic")
+    g = torch.tensor(0.7, dtype=dtype)
+    rational(lambda: own.kl_div_backward(g, x, t, "mean", False), 22, [-q(float(g)) * b / 5 for _, b in pairs], "stochastic")
+
+
+def test_float64_beside_its_largest_number():
+    """A sum that rounds to nearest to an infinity, and down at random where its word says so; beyond 2^1024 it is one."""
+    big = float(np.finfo(np.float64).max)
+    x = torch.tensor([[big, 2.0**970], [big, 2.0**971], [1.0, -1.0]], dtype=torch.float64)
+    word = rounding_oracle.words(4, 0, 0, 1)[0]
+    with stochastic(4):
+        made = torch.ops.aten.nansum(x, [1])
+    assert made.tolist() == [big if word >= 2**31 else math.inf, math.inf, 0.0]
+    with stochastic(4):
+        made = torch.ops.aten.div(
+            torch.tensor([3.0, -3.0, 0.0, 7.0]).double(), torch.tensor([0.0, 0.0, 0.0, 2.0]).double(), rounding_mode="trunc"
+        )
+    assert made[:2].tolist() == [math.inf, -math.inf] and math.isnan(made[2]) and made[3] == 3
+
+
+@pytest.mark.parametrize(("spoiled", "dtype"), [("slices", torch.float32), ("word", torch.float32), ("word", torch.float64)])
+def test_enclosures_that_are_wrong_are_seen(monkeypatch, spoiled, dtype, calls, open_balls):
+    """Controls: a slice that is left out, which in float64 the result to nearest shows, so that it is refused, and words of other elements."""
     if spoiled == "slices":
         slices = _stochastic_exact._slices
         monkeypatch.setattr(_stochastic_exact, "_slices", lambda a, bits: slices(a, bits)[:-1])
@@ -233,7 +329,7 @@ def test_enclosures_that_are_wrong_are_seen(monkeypatch, spoiled, calls, open_ba
         words = Last._words
         monkeypatch.setattr(Last, "_words", lambda last, places: words(last, [p + 1 for p in places]))
     with pytest.raises(AssertionError, match="element"):
-        runs("cumsum", "stochastic", calls, (torch.float32,))
+        runs("cumsum", "stochastic", calls, (dtype,))
 
 
 # Lines whose words name a format, or what depends on one, and why their values do not.

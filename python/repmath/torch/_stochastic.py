@@ -588,7 +588,7 @@ class stochastic:
         From 0 to 2**32 - 1: samples are independent.
     mode : {"stochastic", "random", "up_down"}
         up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, products, softmax, norms, losses,
-        means and optimisers' steps, and in f16, bf16 and f32 the other operators that round once, by their results in binary64.
+        means, optimisers' steps, and the other operators that round once.
     only, exclude : str or iterable of str
         Names of operators with their overloads, such as ``"mm.default"`` or ``"add*"``, or of layers, such as ``"encoder.*"`` or ``"*.norm"``. Others round
         to nearest; they keep their numbers, so that a filter changes no word of the rest.
@@ -817,7 +817,8 @@ class _Mode(TorchDispatchMode):
                 if nearest is None:
                     nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
                 if name == "_to_copy.default":
-                    if nearest.dtype not in FORMATS or nearest.dtype.itemsize >= args[0].dtype.itemsize > 2:
+                    wanted, given = nearest.dtype, args[0].dtype
+                    if wanted not in FORMATS or wanted is given or wanted.itemsize > given.itemsize:
                         return nearest
                 else:
                     _format(*_tensors((args, list(kwargs.values()))))

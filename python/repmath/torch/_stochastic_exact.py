@@ -4,10 +4,10 @@ Each is written from its line in `_aten/operators.txt`, over rational numbers an
 beside, or on, is told from it.
 
 Sums, of numbers or of products, are taken apart by the operator itself (SUMS). Such an operator is linear in each tensor of a term: of its parts, an
-argument for each tensor, it returns the sum S of whole multiples of u divided by whole numbers whose least common multiple is at most N, rounded to binary64,
-where the elements of an argument are whole multiples of its unit, and u is the product of the units. Arguments are cut into slices of few bits, so that
-the result r is small beside 2^53 u: where 2 N² |r| < 2^53 u the value is the one quotient of denominator N or less within 2^-53 |r|/u of r/u, since two such
-quotients differ by 1/N² at least. The values of all slices are added as rational numbers.
+argument of whole numbers for each tensor, it returns the sum S of whole numbers divided by whole numbers whose least common multiple is at most N, rounded to
+binary64. Arguments are cut into slices of few bits, each of which is whole in a unit of its own, so that the result r is small: where 2 N² |r| < 2^53 the
+value is the one quotient of denominator N or less within 2^-53 |r| of r, since two such quotients differ by 1/N² at least. The values of all slices, times their
+units, are added as rational numbers.
 
 Functions that are no quotients are those of `_aten`, by the enclosures that these give to `enclosures.decided`."""
 
@@ -67,8 +67,8 @@ def widened(value: Any) -> Any:
     """An argument in binary64, of formats below."""
     if isinstance(value, torch.Tensor):
         if value.is_floating_point() or value.is_complex():
-            if value.dtype not in NARROW or not value.is_cpu:
-                raise Unknown("of float64 and other formats it is")
+            if value.dtype not in FORMATS or not value.is_cpu:
+                raise Unknown("of other formats it is")
             return value.to(torch.float64)
         return value
     if isinstance(value, torch.dtype):
@@ -82,7 +82,7 @@ def _floats(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
-def _number(value: float) -> Fraction:
+def number(value: float) -> Fraction:
     if not math.isfinite(value):
         raise Unknown("of infinities and NaN it is")
     return Fraction(value)
@@ -103,17 +103,20 @@ def _rrelu(g: Fraction, x: Fraction, noise: Fraction, low: Fraction, high: Fract
     return g if x > 0 else g * Fraction((float(low) + float(high)) / 2)
 
 
-def _smooth(x: Fraction, y: Fraction, beta: Fraction) -> Fraction:
+def smooth(x: Fraction, y: Fraction, beta: Fraction) -> Fraction:
     d = abs(x - y)
     return d * d / (2 * beta) if d < beta else d - beta / 2
 
 
-def _huber(x: Fraction, y: Fraction, delta: Fraction) -> Fraction:
+def huber(x: Fraction, y: Fraction, delta: Fraction) -> Fraction:
     d = abs(x - y)
     return d * d / 2 if d <= delta else delta * (d - delta / 2)
 
 
 ELEMENTS: dict[str, tuple[str, Callable[..., Fraction]]] = {
+    "add": ("self other alpha", lambda x, y, a: x + a * y),
+    "sub": ("self other alpha", lambda x, y, a: x - a * y),
+    "mul": ("self other", lambda x, y: x * y),
     "rsub": ("self other alpha", lambda x, y, a: y - a * x),
     "deg2rad": ("self", lambda x: x * Fraction(0.017453292519943295)),
     "rad2deg": ("self", lambda x: x * Fraction(57.29577951308232)),
@@ -131,7 +134,7 @@ ELEMENTS: dict[str, tuple[str, Callable[..., Fraction]]] = {
 }
 
 
-def _element(call: Call, names: str, formula: Callable[..., Fraction]) -> Value:
+def element(call: Call, names: str, formula: Callable[..., Fraction]) -> Value:
     columns = []
     for name in names.split():
         given = call[name]
@@ -140,12 +143,12 @@ def _element(call: Call, names: str, formula: Callable[..., Fraction]) -> Value:
 
     def value(place: int, bits: int) -> Interval:
         at = np.unravel_index(place, call.shape)
-        return _point(formula(*(_number(float(c[at])) for c in columns)), bits)
+        return point(formula(*(number(float(c[at])) for c in columns)), bits)
 
     return value
 
 
-def _point(value: Fraction | int, bits: int) -> Interval:
+def point(value: Fraction | int, bits: int) -> Interval:
     exact = Fraction(value)
     return Interval(exact, exact, bits)
 
@@ -157,7 +160,7 @@ def _divided(call: Call) -> Value:
         "trunc": lambda q: Fraction(int(q)),
     }
     mode = whole[call.values.get("rounding_mode")]  # integers are divided without one
-    return _element(call, "self other", lambda x, y: mode(x / y))
+    return element(call, "self other", lambda x, y: mode(x / y))
 
 
 def _prelu_backward(call: Call) -> Value:
@@ -167,7 +170,7 @@ def _prelu_backward(call: Call) -> Value:
     def of_weight(g: Fraction, x: Fraction, w: Fraction) -> Fraction:
         return Fraction(0) if x > 0 else x * g
 
-    return _element(call, "grad_output self weight", of_weight if call.number else of_x)
+    return element(call, "grad_output self weight", of_weight if call.number else of_x)
 
 
 def _loss(name: str, formula: Callable[[Fraction, Fraction, Fraction], Fraction]) -> Callable[[Call], Value]:
@@ -175,13 +178,13 @@ def _loss(name: str, formula: Callable[[Fraction, Fraction, Fraction], Fraction]
 
     def make(call: Call) -> Value:
         if call["reduction"] == 0:
-            return _element(call, f"self target {name}", formula)
+            return element(call, f"self target {name}", formula)
         x, y = (v.reshape(-1).tolist() for v in np.broadcast_arrays(call.array("self"), call.array("target")))
-        size = _number(call[name])
+        size = number(call[name])
 
         def value(place: int, bits: int) -> Interval:
-            total = sum((formula(_number(a), _number(b), size) for a, b in zip(x, y, strict=True)), Fraction(0))
-            return _point(total / len(x) if call["reduction"] == 1 else total, bits)
+            total = sum((formula(number(a), number(b), size) for a, b in zip(x, y, strict=True)), Fraction(0))
+            return point(total / len(x) if call["reduction"] == 1 else total, bits)
 
         return value
 
@@ -193,7 +196,7 @@ def _glu(call: Call) -> Value:
     left, right = x.reshape(-1), y.reshape(-1)
 
     def value(place: int, bits: int) -> Interval:
-        a, b = (_point(_number(float(v[place])), bits) for v in (left, right))
+        a, b = (point(number(float(v[place])), bits) for v in (left, right))
         e = (b if b.low < 0 else -b).exp()
         return a * (e if b.low < 0 else 1.0) / (e + 1.0)
 
@@ -219,8 +222,8 @@ def _rows(call: Call, name: str, dims: Any) -> Any:
 
 def _reduced(call: Call, rows: Any, formula: Callable[..., Any]) -> Value:
     def value(place: int, bits: int) -> Interval:
-        made = formula(*(_number(v) for v in rows[place].tolist()))
-        return made(bits) if callable(made) else _point(made, bits)
+        made = formula(*(number(v) for v in rows[place].tolist()))
+        return made(bits) if callable(made) else point(made, bits)
 
     return value
 
@@ -237,7 +240,7 @@ def _cumulative_product(call: Call) -> Value:
     def value(place: int, bits: int) -> Interval:
         at = list(np.unravel_index(place, call.shape)) if a.ndim else [0]
         k = at.pop(axis)
-        return _point(_product(*(_number(v) for v in lines[tuple(at)][: k + 1].tolist())), bits)
+        return point(_product(*(number(v) for v in lines[tuple(at)][: k + 1].tolist())), bits)
 
     return value
 
@@ -248,14 +251,14 @@ def _moment(root: bool, name: str = "self") -> Callable[[Call], Value]:
     def make(call: Call) -> Value:
         rows = _rows(call, name, call["dim"])
         correction = call["correction"]
-        less = _number(float(1 if correction is None else correction))
+        less = number(float(1 if correction is None else correction))
 
         def formula(*row: Fraction) -> Any:
             mean = sum(row, Fraction(0)) / len(row)
             if call.number:
                 return mean
             variance = sum(((v - mean) ** 2 for v in row), Fraction(0)) / max(len(row) - less, Fraction(0))
-            return (lambda bits: _point(variance, bits).sqrt()) if root else variance
+            return (lambda bits: point(variance, bits).sqrt()) if root else variance
 
         return _reduced(call, rows, formula)
 
@@ -267,10 +270,10 @@ def _log_sum(call: Call) -> Value:
         top = max(row)
 
         def value(bits: int) -> Interval:
-            total = _point(0, bits)
+            total = point(0, bits)
             for v in row:
-                total = total + _point(v - top, bits).exp()
-            return total.log() + _point(top, bits)
+                total = total + point(v - top, bits).exp()
+            return total.log() + point(top, bits)
 
         return value
 
@@ -298,6 +301,10 @@ _TERMS: dict[str, list[tuple[tuple[str, ...], str | None]]] = {
     "vdot": [(("self", "other"), None)],
     "_grouped_mm": [(("self", "mat2"), None)],
     "_embedding_bag_per_sample_weights_backward": [(("grad", "weight"), None)],
+    **dict.fromkeys(("sum", "mean", "over", "avg_pool", "adaptive_avg_pool"), [(("self",), None)]),
+    **dict.fromkeys(("max_pool_backward", "avg_pool_backward", "adaptive_avg_pool_backward"), [(("grad_output",), None)]),
+    "embedding_grad": [(("grad_output",), None)],
+    "conv_grad_input": [(("grad_output", "weight"), None)],
 }
 _GRADIENTS = (
     "_pad1d_backward",
@@ -320,8 +327,10 @@ _GRADIENTS = (
 def _terms(call: Call, name: str) -> list[tuple[tuple[str, ...], str | None]] | None:
     if name.endswith(_GRADIENTS):
         return [(("grad_output",), None)]
-    if name == "linear":
+    if name in ("linear", "conv", "conv_transpose"):
         return [(("bias",), None), ((call.names[0], "weight"), None)]
+    if name == "conv_grad_weight":
+        return [(("grad_output", "self"), None)]
     if name == "scatter" and call.values.get("reduce") == "add" and isinstance(call.values.get("src"), torch.Tensor):
         return [(("self",), None), (("src",), None)]
     if name in ("_embedding_bag", "_embedding_bag_forward_only") and call["mode"] != 2:
@@ -333,15 +342,18 @@ def divisors(call: Call, name: str) -> int:
     """N: what every divisor divides, of sums that are divided; 1 of others."""
     if name.startswith("_embedding_bag"):
         return math.lcm(*range(1, int(call["indices"].numel()) + 1)) if call["mode"] == 1 else 1
+    if name == "over":
+        return int(call["n"])
+    if name == "mean":
+        return max(1, int(call["self"].numel()) // max(1, math.prod(call.shape)))
     if "avg_pool" not in name:
         return 1
+    if call.func.namespace == "repmath":
+        return _own_divisors(call, name)
     dims = int(name.removesuffix("_backward")[-2])
     if "adaptive" in name:
         big, small = (call["self"], call["grad_output"].shape) if name.endswith("_backward") else (call["self"], call.shape)
-        return math.prod(
-            math.lcm(*{-(-(i + 1) * n // m) - i * n // m for i in range(m)})
-            for n, m in zip(big.shape[-dims:], small[-dims:], strict=True)
-        )
+        return _bins(big.shape[-dims:], small[-dims:])
     if call["divisor_override"]:
         return abs(int(call["divisor_override"]))
     sizes = call["kernel_size"]
@@ -351,18 +363,40 @@ def divisors(call: Call, name: str) -> int:
     return math.prod(sizes)
 
 
+def _bins(sizes: Any, counts: Any) -> int:
+    """What the sizes of all bins divide that `counts` numbers of bins have along axes of these sizes."""
+    return math.prod(
+        math.lcm(*{-(-(i + 1) * n // m) - i * n // m for i in range(m)}) for n, m in zip(sizes, counts, strict=True)
+    )
+
+
+def _own_divisors(call: Call, name: str) -> int:
+    """Of the library's own average pools."""
+    if name.startswith("adaptive"):
+        if name.endswith("_backward"):
+            dims = len(call["input_size"]) - 2
+            return _bins(call["input_size"][-dims:], call["grad_output"].shape[-dims:])
+        dims = len(call["output_size"])
+        return _bins(call["self"].shape[-dims:], call.shape[-dims:])
+    if call["divisor"]:
+        return abs(int(call["divisor"]))
+    if any(call["padding"]) or call["ceil_mode"]:
+        return math.prod(math.lcm(*range(1, k + 1)) for k in call["kernel"])
+    return math.prod(call["kernel"])
+
+
 def _slices(a: Any, bits: int) -> list[tuple[Any, int]]:
-    """Arrays that add up to the finite elements of one of a format below binary64, and the exponents of their units: all are below 2^bits units."""
+    """Arrays of whole numbers below 2^bits, and exponents: times 2 to these they add up to the finite elements of one."""
     rest, found = np.where(np.isfinite(a), a, 0.0), []
     while rest.any():
         unit = math.frexp(float(np.abs(rest).max()))[1] - bits
-        part = np.ldexp(np.trunc(np.ldexp(rest, -unit)), unit)
+        part = np.trunc(np.ldexp(rest, -unit))
         found.append((part, unit))
-        rest = rest - part
+        rest = rest - np.ldexp(part, unit)
     return found
 
 
-def _sum(call: Call, name: str, places: list[int]) -> dict[int, Fraction]:
+def sums(call: Call, name: str, places: list[int]) -> dict[int, Fraction]:
     """The values at these places."""
     terms = _terms(call, name)
     if terms is None:
@@ -375,7 +409,7 @@ def _sum(call: Call, name: str, places: list[int]) -> dict[int, Fraction]:
     for tensors, factor in terms:
         if any(call[k] is None for k in tensors):
             continue
-        scale = _number(float(1 if factor is None else call[factor]))
+        scale = number(float(1 if factor is None else call[factor]))
         for bits in (12, 8, 4):
             if 2 * n * n >> (53 - bits * len(tensors)):
                 continue
@@ -396,7 +430,7 @@ def _added(call: Call, fixed: Any, tensors: Any, slices: Any, n: int, places: li
         changes = {k: as_tensor(np.array(v)) for k, (v, _) in zip(tensors, parts, strict=True)}
         made = call.run({k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in fixed.items()} | changes)
         for i, r in enumerate(made[places].tolist()):
-            share = Fraction(r) / unit
+            share = Fraction(r)
             if 2 * n * n * abs(share) >= 2**53:
                 return None
             total[i] += share.limit_denominator(n) * unit
@@ -433,7 +467,7 @@ def _polynomial(name: str) -> Callable[[Call], Value]:
     family = polynomials.FAMILIES[name]
 
     def make(call: Call) -> Value:
-        return _element(
+        return element(
             call,
             "x n",
             lambda x, n: Fraction(*polynomials._exact(family, x, int(n))) if int(n) > 0 else Fraction(int(n) == 0),
@@ -466,11 +500,11 @@ def _bessel(kind: tuple[int, int, bool]) -> Callable[..., float]:
     return lambda x, dtype: bessel._one(x, *kind, dtype)
 
 
-_MADE: dict[str, Callable[[Call], Value]] = {
+MADE: dict[str, Callable[[Call], Value]] = {
     "div": _divided,
     "_prelu_kernel_backward": _prelu_backward,
-    "smooth_l1_loss": _loss("beta", _smooth),
-    "huber_loss": _loss("delta", _huber),
+    "smooth_l1_loss": _loss("beta", smooth),
+    "huber_loss": _loss("delta", huber),
     "glu": _glu,
     "prod": lambda call: _reduced(call, _rows(call, "self", call.values.get("dim")), _product),
     "cumprod": _cumulative_product,
@@ -494,26 +528,3 @@ _MADE: dict[str, Callable[[Call], Value]] = {
     "polygamma": _pointwise("self n", lambda x, n, dtype: zeta._one(x, int(n), dtype)),
     **{f"special_{name}": _polynomial(name) for name in polynomials.FAMILIES},
 }
-
-
-def enclose(call: Call, places: list[int]) -> Callable[[list[int], int], list[Interval]]:
-    """Intervals of the values at some of these places, to so many bits.
-
-    Raises
-    ------
-    Unknown
-        An operator or arguments that are not here; while intervals are asked for, too.
-    """
-    name = call.func.overloadpacket.__name__
-    name = name.removesuffix("_") if name not in ELEMENTS and name not in _MADE else name
-    if name in _MADE:
-        value = _MADE[name](call)
-    elif name in ELEMENTS:
-        value = _element(call, *ELEMENTS[name])
-    else:
-        sums = _sum(call, name, places)
-
-        def value(place: int, bits: int) -> Interval:
-            return _point(sums[place], bits)
-
-    return lambda some, bits: [value(place, bits) for place in some]

@@ -13,8 +13,9 @@ Sums, that is S/n with S the sum of numbers of the arguments, a whole n and c a 
 2 n 2^-53 |c| < u for the least of the last bits that are set, u, of all arguments and of c: S - n c is a multiple of u, and below it. The
 mode random needs it, since such numbers are boundaries of it; results of few terms are such numbers often.
 
-What the ball leaves open, `_stochastic_exact` encloses to as many bits as are needed: an operator that is not there raises. Under the mode random, so is
-what binary64 has as 0.
+What the ball leaves open, `_stochastic_values` encloses to as many bits as are needed: an operator that is not there raises. Under the mode random, so is
+what binary64 has as 0. Results in binary64 itself are all enclosed, but NaN; an infinity too where the arguments are finite, since a value that lies below
+2^1024 may be rounded down, and where the enclosure divides by 0 it is one. The enclosure, rounded to nearest, has to give what the operator gave.
 
 That the value is one of numbers, and not of their format, is read off the lines: what they return names a format only to round to it, and so do the
 functions of the library's own operators (`_OWN_COMPOSED` are of several roundings). The lines that name one, or say "finite" or "binary64", are listed in
@@ -22,7 +23,10 @@ tests/torch/test_stochastic_operators.py with what they mean: one, `_amp_update_
 here. An error in this reading shows where the ball, rounded to nearest, does not give what the operator gives in its own format; that is asked of every
 element."""
 
+import contextlib
+import math
 import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,8 +35,9 @@ import torch
 from .. import _random_modes
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError
-from ._stochastic_balls import Last
-from ._stochastic_exact import NARROW, Call, Unknown, divisors, enclose, widened
+from ._stochastic_balls import Interval, Last
+from ._stochastic_exact import NARROW, Call, Unknown, divisors, widened
+from ._stochastic_values import enclose
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
 
@@ -76,7 +81,13 @@ def rounded(at: Any, name: str, func: Any, args: Any, kwargs: Any, nearest: Any)
         Formats, values or elements beside a threshold that are not here.
     """
     try:
-        wide = _listed(func(*(widened(v) for v in args), **{k: widened(v) for k, v in kwargs.items()}))
+        if all(v.dtype is torch.float64 for v in _listed(nearest) if isinstance(v, torch.Tensor) and v.dtype in FORMATS):
+            wide = _listed(nearest)
+        else:
+            given = args[:1] if name.startswith("fake_quantize_per_channel") else args  # whose scale has one format
+            wide = _listed(
+                func(*(widened(v) for v in given), *args[len(given) :], **{k: widened(v) for k, v in kwargs.items()})
+            )
     except (UncoveredOperatorError, TypeError, ValueError, RuntimeError):
         raise Unknown("it is") from None
     zeros = at.words["mode"] == "stochastic" or SUMS.match(name) is not None
@@ -86,13 +97,14 @@ def rounded(at: Any, name: str, func: Any, args: Any, kwargs: Any, nearest: Any)
         if not isinstance(near, torch.Tensor) or near.dtype not in FORMATS:
             found.append(near)
             continue
-        if near.dtype not in NARROW or far.dtype is not torch.float64:
-            raise Unknown("to float64 it is")
+        if far.dtype is not torch.float64:
+            raise Unknown("of other formats it is")
         if not first:
             at.next()
         first = False
         array = as_array(near)
-        found.append(_settled(at, Call(func, args, kwargs, number, array.shape), array, as_array(far), zeros))
+        call = Call(func, args, kwargs, number, array.shape)
+        found.append(_settled(at, call, array, as_array(far), zeros) if near.dtype in NARROW else _enclosed(at, call, array))
     return tuple(found) if isinstance(nearest, (list, tuple)) else found[0]
 
 
@@ -116,6 +128,42 @@ def _share(call: Call) -> tuple[float, float]:
         n = 1
     last = (float(_last_bit(as_array(t).astype(np.float64)).min(initial=np.inf)) for t in tensors)
     return min(last, default=0.0), float(min(n, 2**53))
+
+
+def _enclosed(at: Any, call: Call, near: Any) -> Any:
+    """Results in binary64."""
+    given = [v for v in call.values.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    finite = np.isfinite(near)
+    if not finite.all() and all(bool(v.isfinite().all()) for v in given):
+        finite = ~np.isnan(near)
+    made, left = np.array(near, order="C"), np.flatnonzero(finite).tolist()
+    if not left:
+        return made
+    plain, value = near.reshape(-1), enclose(call, left)
+
+    def checked(places: list[int], bits: int) -> list[Interval]:
+        found = value(places, bits)
+        for place, v in zip(places, found, strict=True):
+            if not _nearest(v.low) <= plain[place] <= _nearest(v.high):
+                raise Unknown("with a value that depends on the format it is")
+        return found
+
+    words = at.words
+    last = Last(near.dtype, _random_modes.place(words["mode"], words["seed"], words["stream"]))
+    flat = made.reshape(-1)
+    last.enclosed(flat, [i for i in left if math.isfinite(plain[i])], checked)
+    for i in left:
+        if math.isinf(plain[i]):
+            with contextlib.suppress(ZeroDivisionError):  # a quotient by 0 is infinite
+                last.enclosed(flat, [i], checked)
+    return np.where((made == 0) & (near == 0), near, made)  # the sign of a zero is that of rounding to nearest
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return -math.inf if value < 0 else math.inf
 
 
 def _settled(at: Any, call: Call, near: Any, c: Any, zeros: bool) -> Any:
