@@ -184,7 +184,7 @@ def case_results_and_arguments():
 
 
 def case_layers():
-    """Recurrent layers are refused by name where PyTorch fuses their cells; others have the CPU's results and gradients."""
+    """Their results and gradients are the CPU's."""
     import torch
 
     nn = torch.nn
@@ -207,13 +207,44 @@ def case_layers():
                 y = y[0] if isinstance(y, tuple) else y
                 made.append([y, *torch.autograd.grad(y.square().sum(), [x, *own]), *buffers.values()])
         same(*made)
-    lstm, x = nn.LSTM(3, 4).to(DEVICE), torch.randn(5, 2, 3).to(DEVICE)
 
-    def run():
-        with block():
-            lstm(x)
 
-    raised(RuntimeError, "_thnn_fused_lstm_cell", run)
+def case_recurrent_layers():
+    """In one direction and both, with projections, dropout between layers and without biases, of sequences of one length and of several;
+    and single cells. Their results and gradients are the CPU's, though PyTorch composes them in another way for a GPU."""
+    import torch
+
+    nn, rnn = torch.nn, torch.nn.utils.rnn
+    for kind, options in (
+        (nn.LSTM, {}), (nn.LSTM, {"num_layers": 2, "bidirectional": True, "batch_first": True}), (nn.LSTM, {"proj_size": 2, "bias": False}),
+        (nn.GRU, {"num_layers": 2, "dropout": 0.4}), (nn.GRU, {"bidirectional": True, "bias": False}),
+        (nn.RNN, {"num_layers": 2, "bidirectional": True}), (nn.RNN, {"nonlinearity": "relu"}),
+    ):  # fmt: skip
+        for packed in (False, True):
+            made = []
+            for device in ("cpu", DEVICE):
+                with block():
+                    torch.manual_seed(5)
+                    layer, x = kind(3, 4, **options).to(device), torch.randn(5, 4, 3).requires_grad_()
+                    lengths = torch.tensor([4, 3, 3, 2, 1] if layer.batch_first else [5, 3, 3, 1])
+                    given = rnn.pack_padded_sequence(x, lengths, layer.batch_first).to(device) if packed else x.to(device)
+                    y, last = layer(given)
+                    results = [y.data if packed else y, *(last if isinstance(last, tuple) else [last])]
+                    loss = sum((t / 3).square().sum() for t in results)
+                    made.append([*results, *torch.autograd.grad(loss, [x, *layer.parameters()])])
+            same(*made)
+    for kind in (nn.LSTMCell, nn.GRUCell, nn.RNNCell):
+        made = []
+        for device in ("cpu", DEVICE):
+            with block():
+                torch.manual_seed(6)
+                cell, x = kind(3, 4).to(device), torch.randn(3, 5, 3).to(device).requires_grad_()
+                state = None
+                for step in x:
+                    state = cell(step, state)
+                results = list(state) if isinstance(state, tuple) else [state]
+                made.append([*results, *torch.autograd.grad(sum(t.square().sum() for t in results), [x, *cell.parameters()])])
+        same(*made)
 
 
 def case_attention():

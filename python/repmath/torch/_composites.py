@@ -23,6 +23,7 @@ from ._device_tensors import KINDS as DEVICES
 from ._device_tensors import is_on_device
 from ._ops import losses, normalization
 from ._ops.operator import Operator
+from ._recurrent_cells import RECURRENT
 from ._tensors import FORMATS
 
 _Tensor: TypeAlias = torch.Tensor
@@ -239,7 +240,7 @@ def _unset(t: _Tensor) -> _Tensor:
     return torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, requires_grad=t.requires_grad)
 
 
-_ON_DEVICES: dict[str, _Whole] = {"dropout": _dropout, "scaled_dot_product_attention": _attention}
+_ON_DEVICES: dict[str, _Whole] = {"dropout": _dropout, "scaled_dot_product_attention": _attention, **RECURRENT}
 
 
 def _called_on_devices(name: str) -> _Whole:
@@ -251,6 +252,10 @@ def _called_on_devices(name: str) -> _Whole:
         found = _ON_DEVICES[name](*arguments, **keywords) if _blocks.inside() else NotImplemented
         if found is not NotImplemented:
             return found
+        if (
+            name in RECURRENT
+        ):  # PyTorch composes it of linear maps, which are the library's: its kernel of C++ itself is called
+            return overload._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *arguments, **keywords)
         with _dispatch_key.composed():
             return overload(*arguments, **keywords)
 
