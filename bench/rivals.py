@@ -14,6 +14,7 @@ RANGES = {
     **dict.fromkeys(("asin", "acos", "atanh"), (-1.0, 1.0)),
     "acosh": (1.0, 8.0),
     "log1p": (-0.9, 8.0),
+    "betaln": (0.0, 20.0),
 }
 
 
@@ -32,7 +33,7 @@ def inputs(function, arity, fmt, n):
     if function == "pow":
         x = [rng.uniform(0.1, 4, n), rng.uniform(-3, 3, n)]
     elif function in RANGES:
-        x = [rng.uniform(*RANGES[function], n)]
+        x = [rng.uniform(*RANGES[function], n) for _ in range(arity)]
     else:
         x = [rng.standard_normal(n) * 2 for _ in range(arity)]
     return [v.astype(FORMATS[fmt]) for v in x]

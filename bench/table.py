@@ -186,7 +186,7 @@ polynomials of a degree at which the recurrence's bound is lost, are computed by
 Airy's Ai, Hurwitz's zeta and the incomplete gamma functions take microseconds each in double-double, without vectors, and so what this leaves: values near 0 that
 cancel, and magnitudes beyond 2^-960.
 
-`lgamma` in float64 takes some two microseconds for each number below 0, where the reflected sine cancels and there are no vectors. `addcdiv`, `addcmul` and
+`lgamma` in float64 takes some two microseconds for each number below 0, where the reflected sine cancels and there are no vectors, `betaln` some eight for every one. `addcdiv`, `addcmul` and
 `lerp` in float64 take some 0.3 microseconds for each element one of whose operands is beyond 2^-300 or 2^300, and one to two microseconds where results are subnormal: errors of products would leave the format.
 Remainders of a number by a tensor, and of float64 whose quotients are beyond 2^53, take 10 to 30 times PyTorch's time.
 

@@ -100,6 +100,9 @@ they are formulas of what is reflected and of sin(pi r)/(pi r) and cos(pi r), wh
 and multiprecision. What both add to these bounds, the rests of their series and the rounding of their tables, is checked by `proofs/rests.py`; the units
 that steps of multiprecision count are derived in `lgamma_mp.h` and `digamma_mp.h`. Hard cases and samples are compared with MPFR.
 
+betaln in binary64 is a formula of lgamma, log, log1p and Stirling's series in each of three cases, whose shares are among those below; lgamma is proved for
+any number of binary64 there, since the sum of the arguments is one. In f64 it is lgamma's double-double numbers, and multiprecision with a running bound.
+
 Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`), those of exp2m1 and exp10m1 too
 (`proofs/scaled_bases.py`). For cbrt and rsqrt one octave of 8 or 4
 stands for all normal numbers, since every operation is checked to scale and not to underflow (`proofs/octaves.py`).
@@ -239,7 +242,7 @@ PARTS = {
     "_exp": "e^z",
     "_tail": "log(1 + e^-d)",
     "_range": "its range",
-    "_row": "of rows",
+    "_row": "of any number",
     "_start": "its first approximation",
     "_turn": "what reflects it",
 }

@@ -21,14 +21,14 @@ from flint import arb, ctx, fmpq
 
 from .graph import ROOT
 
-TABLES, DD, MP, MP_TABLES = (f"crlibm/lgamma/lgamma{name}.h" for name in ("_tables", "_dd", "_mp", "_mp_tables"))
+TABLES, DD, MP, MP_TABLES, B64 = (f"crlibm/lgamma/lgamma{name}.h" for name in ("_tables", "_dd", "_mp", "_mp_tables", "_b64"))
 DIGITS = 700
 U = Fraction(1, 2**53)
 
 
 class Source:
     def __init__(self, root: pathlib.Path):
-        self.text = {path: (root / path).read_text() for path in (TABLES, DD, MP, MP_TABLES)}
+        self.text = {path: (root / path).read_text() for path in (TABLES, DD, MP, MP_TABLES, B64)}
 
     def numbers(self, name: str) -> list[Fraction]:
         (body,) = re.findall(rf"RM_TABLE \w+ {name}\[\d+\] = {{(.*?)}};", self.text[TABLES] + self.text[MP_TABLES], re.S)
@@ -180,6 +180,30 @@ def fixed_half_log(source: Source) -> float:
     return short(values[0], unit, (2 * arb.pi()).log() / 2)
 
 
+FAR, TOP = Fraction(17, 2), 17  # in binary64 Stirling's series begins above FAR; what betaln takes lgamma of is below TOP
+
+
+def plain_rest(source: Source) -> float:
+    """betaln in binary64: what the rounded coefficients and the first term left out are off at most, x = FAR, over 2^-54."""
+    assert source.number(B64, r"#define RM_LGAMMA_FAR (\S+)") == FAR
+    table = source.numbers("rm_lgamma_stirling")
+    off = sum((abs(ball(c) - stirling(k, False)) * ball(FAR) ** -(2 * k + 1) for k, c in enumerate(table)), arb(0))
+    return share(off + abs(stirling(len(table), False)) * ball(FAR) ** -(2 * len(table) + 1), Fraction(1, 2**54))
+
+
+def moved_sum(c: arb) -> arb:
+    """What lgamma changes by where its argument does by so many times itself, |digamma c| c = |c digamma(1 + c) - 1|, over the 2 + 2 |lgamma c| that
+    betaln allows for it."""
+    return abs(c * (1 + c).digamma() - 1) / (2 + 2 * abs((1 + c).lgamma() - c.log()))
+
+
+def moved_sums() -> float:
+    """Of all 0 < c <= TOP: below 1/64 it is (1 + c) over 2 at most, digamma being between -1 and 0 beside 1 and lgamma positive."""
+    ends = [Fraction(k, 256) for k in range(4, 256 * TOP + 1)]
+    parts = [share(moved_sum(ball(a).union(ball(b))), Fraction(1)) for a, b in zip(ends, ends[1:], strict=False)]
+    return max(*parts, float(1 + ends[0]) / 2)
+
+
 def checks(root: pathlib.Path = ROOT) -> Iterator[tuple[str, float]]:
     """(what, its share of what is allowed)."""
     source = Source(root)
@@ -191,6 +215,8 @@ def checks(root: pathlib.Path = ROOT) -> Iterator[tuple[str, float]]:
             yield f"{name}: last terms of Taylor's series", taylor_last(source, f"rm_{name}_taylor", second)
             yield f"{name}: coefficients of Stirling's series", table(source, f"rm_{name}_series", stirling, second)
             yield f"{name}: rest of Stirling's series", stirling_rest(source, f"rm_{name}_series", second)
+        yield "betaln: rest of Stirling's series in binary64", plain_rest(source)
+        yield "betaln: sums of arguments, rounded", moved_sums()
         for name, second in (("sine", False), ("cosine", True)):
             yield f"{name}: coefficients", table(source, f"rm_gamma_{name}", turn, second)
             yield f"{name}: rest", turn_rest(source, f"rm_gamma_{name}", second)

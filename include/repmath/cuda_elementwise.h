@@ -444,6 +444,16 @@ RM_API rm_status rm_cuda_vtrigamma_f32(int64_t n, const float *x, ptrdiff_t stri
 RM_API rm_status rm_cuda_vtrigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out,
                                        rm_cuda_stream stream);
 
+/* natural logarithm of the beta function of positive x and y, the integral of t**(x-1)*(1-t)**(y-1) from 0 to 1 */
+RM_API rm_status rm_cuda_vbetaln_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                     rm_f16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vbetaln_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                      rm_bf16 *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vbetaln_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                     float *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_vbetaln_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                     double *out, ptrdiff_t stride_out, rm_cuda_stream stream);
+
 /* square root of x */
 RM_API rm_status rm_cuda_vsqrt_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, rm_f16 *out, ptrdiff_t stride_out,
                                    rm_cuda_stream stream);

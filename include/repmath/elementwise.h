@@ -457,6 +457,20 @@ RM_API rm_status rm_vtrigamma_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride
 RM_API rm_status rm_vtrigamma_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, ptrdiff_t stride_out);
 RM_API rm_status rm_vtrigamma_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, ptrdiff_t stride_out);
 
+/* natural logarithm of the beta function of positive x and y, the integral of t**(x-1)*(1-t)**(y-1) from 0 to 1 */
+RM_API rm_f16 rm_betaln_f16(rm_f16 x, rm_f16 y);
+RM_API rm_bf16 rm_betaln_bf16(rm_bf16 x, rm_bf16 y);
+RM_API float rm_betaln_f32(float x, float y);
+RM_API double rm_betaln_f64(double x, double y);
+RM_API rm_status rm_vbetaln_f16(int64_t n, const rm_f16 *x, ptrdiff_t stride_x, const rm_f16 *y, ptrdiff_t stride_y,
+                                rm_f16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vbetaln_bf16(int64_t n, const rm_bf16 *x, ptrdiff_t stride_x, const rm_bf16 *y, ptrdiff_t stride_y,
+                                 rm_bf16 *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vbetaln_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y,
+                                float *out, ptrdiff_t stride_out);
+RM_API rm_status rm_vbetaln_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y,
+                                double *out, ptrdiff_t stride_out);
+
 /* square root of x */
 RM_API rm_f16 rm_sqrt_f16(rm_f16 x);
 RM_API rm_bf16 rm_sqrt_bf16(rm_bf16 x);

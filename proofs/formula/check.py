@@ -25,12 +25,14 @@ from .algebra import Algebra, Size, U, Unknown, Value, atom, exact_part, is_powe
 SHARES = pathlib.Path(__file__).resolve().parent / "shares.json"
 # A draw is a new number, and so is what is proved by itself.
 LGAMMA, DIGAMMA = "crlibm/lgamma/lgamma_b64.h", "crlibm/digamma/digamma_b64.h"
+BETALN = "crlibm/betaln/betaln_b64.h"
 RENAMED = [
     ("src/random/uniform.h", "u = rm_unit_doubles(", "u = rec_unit("),
     (LGAMMA, "RM_FN vf64 rm_lgamma_eval(vf64 x) {", "RM_FN vf64 rec_lgamma(vf64 x) {"),
     (LGAMMA, "RM_FN vf64 rm_gamma_turn(vf64 a, vf64 *sine) {", "RM_FN vf64 rec_turn(vf64 a, vf64 *sine) {"),
     (DIGAMMA, "RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {", "RM_FN vf64 rec_digamma(vf64 x, vf64 *err) {"),
     (DIGAMMA, "RM_FN vf64 rm_gamma_turned(vf64 r) {", "RM_FN vf64 rec_turned(vf64 r) {"),
+    (BETALN, "RM_FN vf64 rm_betaln_rest(vf64 x) {", "RM_FN vf64 rec_betaln_rest(vf64 x) {"),
 ]
 UNUSED = ["-ffunction-sections", "-Wl,--gc-sections"]  # what nothing records is left out, with what it would call
 QUOTIENT, ROUGH = power(-51.9), Fraction(1, 2**27)  # crlibm/simd/simd.h
@@ -478,7 +480,7 @@ def everything(root: pathlib.Path) -> tuple[list[Claim], list]:
     for family in (rows.entropy, rows.norms, draws.everything):
         graphs, numbers = family(root)
         found, hosts = found + graphs, hosts + numbers
-    return found + gamma.reflections(), hosts
+    return found + gamma.everything(root), hosts
 
 
 def check(recorder: pathlib.Path, claim: Claim, fma: bool) -> dict[str, Fraction]:

@@ -73,6 +73,25 @@ static vf64 rec_two_sum_of(vf64 a, vf64 b, vf64 *e) {
 #define rm_digamma_within(a, err) (*(err) = vf64_input("more"), vf64_input("whole"))
 #include "crlibm/digamma/digamma_b64.h"
 #undef rm_log_eval
+#undef rm_lgamma_eval
+
+/* So are those of betaln: each value is a number of its own, named by the letter and how many there were before. */
+#include "crlibm/log1p/log1p_b64.h"
+static int rec_calls[26];
+static vf64 rec_call(char letter) {
+  char name[16];
+  snprintf(name, sizeof name, "%c%d", letter, rec_calls[letter - 'a']++);
+  return vf64_input(name);
+}
+#define rm_log_eval(x) ((void)(x), vf64_input("log"))
+#define rm_log1p_eval(x) ((void)(x), rec_call('l'))
+#define rm_lgamma_eval(x) ((void)(x), rec_call('w'))
+#define rm_betaln_rest(x) ((void)(x), rec_call('s'))
+#include "crlibm/betaln/betaln_b64.h"
+#undef rm_log_eval
+#undef rm_log1p_eval
+#undef rm_lgamma_eval
+#undef rm_betaln_rest
 
 #define RM_COMMON_PHILOX_H /* the generator makes no numbers here */
 enum { RM_PHILOX_STEP = 8 };
@@ -182,6 +201,10 @@ int main(int argc, char **argv) {
     vf64 err;
     const vf64 value = option ? rm_digamma_of_negative(vf64_input("x"), &err) : rm_lgamma_reflected(vf64_input("x"), &err);
     rec_test("row", value, vf64_set1(0.0), err, NULL);
+  } else if (!strcmp(kind, "betaln")) {
+    vf64 err = vf64_set1(RM_BETALN_SERIES_ERR);
+    const vf64 value = option ? rm_betaln_series(vf64_input("v")) : rm_betaln_ordered(vf64_input("a"), vf64_input("b"), &err);
+    rec_test(option ? "known" : "row", value, vf64_set1(0.0), err, NULL);
   } else if (!strcmp(kind, "term")) {
     rm_term_block block = {.x = places[0], .y = places[1], .g = places[2]};
     block.b = named("b"), block.scale = named("scale"), block.scale_low = named("scale_low");

@@ -373,6 +373,8 @@ lgamma: Final[_Function]
 digamma: Final[_Function]
 # derivative of digamma at x, the second derivative of lgamma
 trigamma: Final[_Function]
+# natural logarithm of the beta function of positive x and y, the integral of t**(x-1)*(1-t)**(y-1) from 0 to 1
+betaln: Final[_Function]
 # square root of x
 sqrt: Final[_Function]
 # reciprocal square root of x, 1/sqrt(x)

@@ -144,6 +144,14 @@ static void flags_2(void) {
   FLAGS_FLOAT_2(logaddexp, inf, inf, 0);
   FLAGS_FLOAT_2(logaddexp, nan, 1.0, 0);
   FLAGS_FLOAT_2(logaddexp, -1e30, 0.0, 0);
+  FLAGS_FLOAT_2(betaln, 2.5, 0.5, 0);
+  FLAGS_FLOAT_2(betaln, 1.0, 1.0, 0);
+  FLAGS_FLOAT_2(betaln, 1.0, inf, 0);
+  FLAGS_FLOAT_2(betaln, nan, -1.0, 0);
+  FLAGS_FLOAT_2(betaln, 0.0, 2.0, FE_DIVBYZERO);
+  FLAGS_FLOAT_2(betaln, 2.0, -0.0, FE_DIVBYZERO);
+  FLAGS_FLOAT_2(betaln, 0.0, inf, FE_INVALID);
+  FLAGS_FLOAT_2(betaln, -0.5, 2.0, FE_INVALID);
 }
 
 static void flags(void) {

@@ -110,6 +110,7 @@ MP = {
     "entr": lambda x: -x * mpmath.log(x),
     "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
     "trigamma": lambda x: mpmath.psi(1, x),
+    "betaln": lambda x, y: mpmath.log(mpmath.beta(x, y)),
     "exp2m1": lambda x: 2**x - 1,
     "exp10m1": lambda x: 10**x - 1,
     "log2p1": lambda x: mpmath.log(1 + x) / mpmath.log(2),
@@ -136,7 +137,7 @@ MP = {
     "fma": lambda x, y, z: x * y + z,
 }
 INSIDE = {"asin", "acos", "asinpi", "acospi", "atanh", "erfinv"}
-POSITIVE = {"log", "log2", "log10", "log1p", "log2p1", "log10p1", "sqrt", "rsqrt", "cbrt", "pow", "entr"}
+POSITIVE = {"log", "log2", "log10", "log1p", "log2p1", "log10p1", "sqrt", "rsqrt", "cbrt", "pow", "entr", "betaln"}
 
 
 def points(name):

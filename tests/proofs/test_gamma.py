@@ -1,4 +1,4 @@
-"""Proofs of lgamma and digamma in binary64: the definition over balls, bounds that contain the errors seen at numbers, and controls."""
+"""Proofs of lgamma, digamma and betaln in binary64: the definition over balls, bounds that contain the errors seen at numbers, and controls."""
 
 import pathlib
 import random
@@ -13,10 +13,11 @@ sys.path.insert(0, str(ROOT))
 
 from proofs import definitions, graph, points, prove, run  # noqa: E402
 from proofs.formula import check, gamma  # noqa: E402
+from proofs.formula.algebra import Unknown  # noqa: E402
 from proofs.kinds import hook  # noqa: E402
 from proofs.taylor import ball  # noqa: E402
 
-KERNELS = ("digamma_b64", "lgamma_turn_b64", "digamma_turn_b64")
+KERNELS = ("digamma_b64", "lgamma_row_b64", "lgamma_turn_b64", "digamma_turn_b64")
 LGAMMA, DIGAMMA = "crlibm/lgamma/lgamma_b64.h", "crlibm/digamma/digamma_b64.h"
 
 
@@ -73,6 +74,40 @@ def test_control_half_of_the_bounds_of_reflections(tmp_path):
         DIGAMMA: [("inverse), vf64_set1(RM_DIGAMMA_B64_ERR)));", "inverse), vf64_set1(0x1p-52)));")],
     }
     assert min(shares(tmp_path, half)) > 1
+
+
+def of_betaln(folder, edit):
+    recorder = check.program(folder, edit)
+    claims = [*gamma.betaln(recorder.parent), gamma.series(recorder.parent)]
+    return {c.name: max(max(check.check(recorder, c, fma).values()) for fma in (True, False)) for c in claims}
+
+
+def test_betaln_is_within_its_bound(tmp_path):
+    found = of_betaln(tmp_path, {})
+    assert len(found) == 4 and max(found.values()) <= 1
+
+
+BETALN = "crlibm/betaln/betaln_b64.h"
+
+
+@pytest.mark.parametrize(
+    "old, new, names",
+    [
+        ("RM_BOUND(0x1p-40)", "RM_BOUND(0x1p-42)", ("b <= 8.5", "a <= 8.5 < b", "8.5 < a")),
+        ("#define RM_BETALN_SERIES_ERR 0x1p-52", "#define RM_BETALN_SERIES_ERR 0x1p-54", ("Stirling's series",)),
+        ("#define RM_BETALN_SERIES_ERR 0x1p-52", "#define RM_BETALN_SERIES_ERR 0x1p-49", ("a <= 8.5 < b", "8.5 < a")),
+        ("RM_BOUND(0x1p-49)", "RM_BOUND(0x1p-53)", ("b <= 8.5", "a <= 8.5 < b", "8.5 < a")),
+    ],
+)
+def test_control_other_bounds_of_betaln(tmp_path, old, new, names):
+    found = of_betaln(tmp_path, {BETALN: [(old, new)]})
+    assert {name for name, part in found.items() if part > 1} == {f"betaln, {name}" for name in names}
+
+
+def test_control_another_formula_of_betaln(tmp_path):
+    """A sum in place of a difference is no evaluation of it."""
+    with pytest.raises(Unknown):
+        of_betaln(tmp_path, {BETALN: [("vf64_sub(vf64_sub(own, p), q)", "vf64_sub(vf64_add(own, p), q)")]})
 
 
 def test_certificates_are_those_of_the_formulas():

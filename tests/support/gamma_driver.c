@@ -1,5 +1,6 @@
 /* The evaluations of lgamma and its first two derivatives in double-double numbers with a bound, and in multiprecision, for
  * elementwise/test_gamma.py. */
+#include "../../crlibm/betaln/betaln_accurate.h"
 #include "../../crlibm/digamma/digamma_accurate.h"
 #include "../../crlibm/lgamma/lgamma_accurate.h"
 #include "../../crlibm/trigamma/trigamma_accurate.h"
@@ -34,6 +35,25 @@ int rm_test_gamma_mp(int derivatives, double x, int n, uint64_t *plus, uint64_t 
 /* The evaluation in binary64. */
 double rm_test_trigamma(double x);
 double rm_test_trigamma(double x) { return x < -0.5 ? rm_trigamma_reflected(x) : rm_trigamma_eval(x); }
+
+/* log B(a, b), 0 < a <= b: value and bound in binary64, of numbers of f32; hi, lo, err; and n limbs with an error of *err
+ * units, whose exponent is returned, *negative its sign. */
+void rm_test_betaln(double a, double b, double *out);
+void rm_test_betaln(double a, double b, double *out) { out[0] = rm_betaln_eval(b, a, out + 1); }
+void rm_test_betaln_dd(double a, double b, double *out);
+void rm_test_betaln_dd(double a, double b, double *out) {
+  rm_dd_ball v;
+  rm_betaln_dd_ball(&v, a, b, 0);
+  out[0] = v.hi, out[1] = v.lo, out[2] = v.err;
+}
+int64_t rm_test_betaln_mp(double a, double b, int n, uint64_t *m, int *negative, double *err);
+int64_t rm_test_betaln_mp(double a, double b, int n, uint64_t *m, int *negative, double *err) {
+  rm_mp_ball v;
+  rm_betaln_mp_ball(&v, a, b, n);
+  rm_mp_copy(m, v.m, n);
+  *negative = v.negative, *err = v.err;
+  return v.e;
+}
 
 /* The sine and cosine of pi r, the sine over pi r. */
 void rm_test_gamma_turn(double r, int n, uint64_t *sine, uint64_t *cosine, uint64_t *err);

@@ -74,6 +74,8 @@ FACTORS: dict[tuple[str, int], Slope] = {
     ("ndtr", 0): lambda x, v: _density(x),
     ("lgamma", 0): lambda x, v: apply("digamma", x),
     ("digamma", 0): lambda x, v: apply("trigamma", x),
+    ("betaln", 0): lambda x, y, v: apply("subtract", apply("digamma", x), apply("digamma", apply("add", x, y))),
+    ("betaln", 1): lambda x, y, v: apply("subtract", apply("digamma", y), apply("digamma", apply("add", x, y))),
     ("rsqrt", 0): lambda x, v: apply("divide", v, _scaled(x, -2)),
     ("multiply", 0): lambda x, y, v: y,
     ("multiply", 1): lambda x, y, v: x,

@@ -16,7 +16,7 @@ const ONE = [
     :log1p, :log2, :log2p1, :log_ndtr, :log_sigmoid, :ndtr, :ndtri, :rsqrt, :sigmoid, :silu, :sin, :sinh, :sinpi, :softplus,
     :sqrt, :tan, :tanh, :tanpi, :trigamma,
 ]
-const TWO = [:add, :atan2, :divide, :hypot, :logaddexp, :multiply, :pow, :subtract, :xlog1py, :xlogy]
+const TWO = [:add, :atan2, :betaln, :divide, :hypot, :logaddexp, :multiply, :pow, :subtract, :xlog1py, :xlogy]
 const STATISTICS = [:sum, :mean, :norm]
 # A type with the suffix of its functions and the number of its format.
 const FORMATS = [(Float32, :f32, 2), (Float64, :f64, 3)]

@@ -24,7 +24,7 @@ for (name in c(
   "sinh", "sinpi", "softplus", "sqrt", "tan", "tanh", "tanpi", "trigamma"
 )) assign(name, one(name))
 for (name in c(
-  "add", "atan2", "divide", "hypot", "logaddexp", "multiply", "pow", "subtract", "xlog1py", "xlogy"
+  "add", "atan2", "betaln", "divide", "hypot", "logaddexp", "multiply", "pow", "subtract", "xlog1py", "xlogy"
 )) assign(name, two(name))
 rm(name)
 

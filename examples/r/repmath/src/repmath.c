@@ -35,7 +35,7 @@ static SEXP map_two(two_fn *function, SEXP x, SEXP y) {
   X(gelu_tanh) X(lgamma) X(log) X(log10) X(log10p1) X(log1p) X(log2) X(log2p1) X(log_ndtr) X(log_sigmoid) X(ndtr) \
   X(ndtri) X(rsqrt) X(sigmoid) X(silu) X(sin) X(sinh) X(sinpi) X(softplus) X(sqrt) X(tan) X(tanh) X(tanpi) X(trigamma)
 /* clang-format on */
-#define TWO(X) X(add) X(atan2) X(divide) X(hypot) X(logaddexp) X(multiply) X(pow) X(subtract) X(xlog1py) X(xlogy)
+#define TWO(X) X(add) X(atan2) X(betaln) X(divide) X(hypot) X(logaddexp) X(multiply) X(pow) X(subtract) X(xlog1py) X(xlogy)
 #define DEFINE_ONE(f) \
   static SEXP of_##f(SEXP x) { return map_one(rm_v##f##_f64, x); }
 #define DEFINE_TWO(f) \

@@ -111,6 +111,10 @@ def _derivatives(f: dict[str, Operator]) -> dict[str, tuple[_Rule, ...]]:
         "ndtri": (lambda g, out: mul(times(g, math.sqrt(2 * pi)), f["exp"](mul(times(out, 0.5), out))),),
         "lgamma": (lambda g, x: mul(g, f["digamma"](x)),),
         "digamma": (lambda g, x: mul(g, f["trigamma"](x)),),  # that of trigamma is no function of the library
+        "betaln": (
+            lambda g, x, y: mul(g, sub(f["digamma"](x), f["digamma"](add(x, y)))),
+            lambda g, x, y: mul(g, sub(f["digamma"](y), f["digamma"](add(x, y)))),
+        ),
         "sqrt": (lambda g, out: div(g, add(out, out)),),
         "rsqrt": (lambda g, x, out: div(mul(g, out), times(x, -2.0)),),
         "cbrt": (lambda g, out: div(div(g, times(out, 3.0)), out),),
