@@ -187,7 +187,7 @@ def sum(
     result = np.empty(shape, target)
     if at[0] == "up_down" and axes and array.size:
         nearest = _reductions.sum(np.asarray(array, held), axis=axes, dtype=target, keepdims=keepdims)
-        return _deliver(up_down(np.asarray(nearest), seed, stream), out)
+        return _deliver(up_down(np.asarray(nearest), seed, stream, own=True), out)
     narrow = held.itemsize < 8 and (target == held or target.itemsize == 4) and at[0] != "up_down"
     if narrow and rows and terms and kept and kept[0] > max(axes, default=-1):
         down = np.ascontiguousarray(np.asarray(array, held)).reshape(terms, rows)  # sums down columns need no other order
@@ -258,7 +258,7 @@ def _matmul(a: Any, b: Any, bias: Any, dtype: Any, at: tuple[str, int, int, int]
     if held.itemsize < 8 and (target == held or target.itemsize == 4) and mode != "up_down":
         result = _products(x, y, add, target, (mode, seed, stream, first))
     elif mode == "up_down" and held == target and add is None and result.size and not first:
-        result = up_down(np.asarray(_reductions.matmul(x, y)), seed, stream)
+        result = up_down(np.asarray(_reductions.matmul(x, y)), seed, stream, own=True)
     else:
         for i, index in enumerate(np.ndindex(*batch)):
             part = None if add is None else add[index]
@@ -295,9 +295,10 @@ def dot(x: ArrayLike, y: ArrayLike, mode: str, *, dtype: Any = None, seed: int =
     return matmul(left, right, mode, dtype=dtype, seed=seed, stream=stream)
 
 
-def up_down(array: np.ndarray, seed: int, stream: int) -> np.ndarray:
-    """Numbers that were rounded to nearest, each moved by one step of its magnitude: the last step of the mode up_down."""
-    made = np.array(array, order="C")
+def up_down(array: np.ndarray, seed: int, stream: int, own: bool = False) -> np.ndarray:
+    """Numbers that were rounded to nearest, each moved by one step of its magnitude: the last step of the mode up_down. own: the array itself may be
+    changed, and is what is returned where its elements lie in C order."""
+    made = array if own and array.flags.c_contiguous and array.flags.writeable else np.array(array, order="C")
     if made.size:
         _core.random_steps(NAMES[made.dtype], made.reshape(-1), ("up_down", seed, stream, 0))
     return made

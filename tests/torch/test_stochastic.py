@@ -250,6 +250,27 @@ def test_operators_without_the_rule_are_named():
         assert bits(got) == bits(torch.logcumsumexp(x, 1))
 
 
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_activations_of_several_branches(dtype, mode):
+    """hardswish and softplus, which PyTorch composes, and their gradients, of one rounding each."""
+    x = (torch.randn(60, generator=torch.Generator().manual_seed(2)) * 3).to(dtype)
+    x[:6], g = torch.tensor([3.0, -3.0, 0.0, 5.0, -9.0, 1.5]).to(dtype), x.flip(0) + 0.5
+    values, slopes = [Fraction(v) for v in x.tolist()], [Fraction(v) for v in g.tolist()]
+    bent = [v * max(0, min(v + 3, 6)) / 6 for v in values]
+    back = [a * (0 if v < -3 else 1 if v > 3 else v / 3 + Fraction(1, 2)) for a, v in zip(slopes, values, strict=True)]
+    with stochastic(3, 1, mode) as block:
+        made = torch.nn.functional.hardswish(x), torch.ops.aten.hardswish_backward(g, x)
+        soft = torch.nn.functional.softplus(x), torch.ops.aten.softplus_backward(g, x, 1, 20)
+    assert block.calls == 4
+    for number, (got, wanted) in enumerate(zip(made, (bent, back), strict=True)):
+        check(torch.where(got == 0, 0.0, got), wanted, 3, 2**32 + number, mode)
+    arrays = [repmath.torch._tensors.as_array(t) for t in (g, x)]
+    for number, (got, name) in enumerate(zip(soft, ("softplus", "softplus_backward"), strict=True), 2):
+        want = getattr(rounding, name)(*arrays[3 - number :], mode, seed=3, stream=2**32 + number)
+        assert bits(got) == bits_of_array(want).reshape(-1).tolist()
+
+
 def test_up_down_moves_every_result_by_one_step():
     layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0)
     x = torch.randn(2, 5, 16)

@@ -307,6 +307,14 @@ def _decided(name: str) -> Callable[..., Any]:
     return function
 
 
+def _softplus(at: _Place, *tensors: torch.Tensor, beta: Any) -> Any:
+    """Or its gradient, of g and x. PyTorch's threshold changes nothing here."""
+    _format(*tensors)
+    if beta != 1:
+        raise _Lacks("of another beta than 1 it is")
+    return at.elementwise("softplus" if len(tensors) == 1 else "softplus_backward", *(as_array(t) for t in tensors))
+
+
 def _silu_backward(at: _Place, g: torch.Tensor, x: torch.Tensor) -> Any:
     _format(g, x)
     return at.elementwise("silu_backward", as_array(g), as_array(x))
@@ -508,6 +516,8 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "gelu.default": _gelu,
     "gelu_backward.default": _gelu_backward,
     "silu_backward.default": _silu_backward,
+    "softplus.default": lambda at, x, beta=1, threshold=20: _softplus(at, x, beta=beta),
+    "softplus_backward.default": lambda at, g, x, beta, threshold: _softplus(at, g, x, beta=beta),
     "tanh_backward.default": lambda at, g, y: _of_result(at, g, y, False),
     "sigmoid_backward.default": lambda at, g, y: _of_result(at, g, y, True),
     **{f"addcmul{mark}.default": _decided("product") for mark in ("", "_")},
@@ -845,5 +855,7 @@ class _Mode(TorchDispatchMode):
             if i > 0:
                 at.next()
             array = as_array(result)
-            array[...] = _random_modes.up_down(array, at.words["seed"], at.words["stream"])
+            moved = _random_modes.up_down(array, at.words["seed"], at.words["stream"], own=True)
+            if moved is not array:
+                array[...] = moved
         return made

@@ -456,6 +456,25 @@ def lerp(at: Any, nearest: Any, x: Any, y: Any, weight: Any) -> Any:
     return elementwise(at, nearest, lambda x, y, w: x + w * (y - x), x, y, weight)
 
 
+def _bent(at: Any, nearest: Any, factor: Any, x: Any, slope: float) -> Any:
+    """factor (slope x + 3)/6 where |x| <= 3, the factor above, 0 below: one rounding in formats that binary64 holds products of."""
+    a = _wide(x)
+    if x.dtype is torch.float64:
+        raise at.lacks("of float64 it is")
+    inside, above = (np.abs(a) <= 3).astype(float), (a > 3).astype(float)
+    parts = factor, x, inside * slope, inside * 3.0 + above * 6.0, 6.0
+    made = elementwise(at, nearest, lambda f, x, s, c, six: f * (x * s + c) / six, *parts)
+    return np.where((made == 0) & (nearest == 0), nearest, made)
+
+
+def hardswish(at: Any, nearest: Any, x: Any) -> Any:
+    return _bent(at, nearest, x, x, 1.0)
+
+
+def hardswish_backward(at: Any, nearest: Any, g: Any, x: Any) -> Any:
+    return _bent(at, nearest, g, x, 2.0)
+
+
 # --- losses
 
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum", "none": "none", "mean": "mean", "sum": "sum"}
@@ -756,6 +775,8 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "linalg_vector_norm.default": vector_norm,
     "mse_loss.default": mse_loss,
     "mse_loss_backward.default": mse_loss_backward,
+    **{f"hardswish{mark}.default": hardswish for mark in ("", "_")},
+    "hardswish_backward.default": hardswish_backward,
     "nll_loss_forward.default": nll_loss_forward,
     "nll_loss_backward.default": nll_loss_backward,
     "nll_loss2d_forward.default": nll_loss_forward,
