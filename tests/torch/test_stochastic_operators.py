@@ -304,6 +304,26 @@ def test_own_losses_of_pairs(dtype, open_balls):
     rational(lambda: own.kl_div_backward(g, x, t, "mean", False), 22, [-q(float(g)) * b / 5 for _, b in pairs], "stochastic")
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weighted_logits_and_inverses(dtype, open_balls):
+    generator, own, q = torch.Generator().manual_seed(7), torch.ops.repmath, gmpy2.mpq
+    x, y, w = ((torch.rand(4, generator=generator) * 4 - k).to(dtype) for k in (2, 0, 0))
+    p, g = torch.tensor(1.5, dtype=dtype), torch.tensor(0.3, dtype=dtype)
+    losses, slopes = [], []
+    with gmpy2.context(precision=1400):
+        for a, b, c in zip(x.tolist(), y.tolist(), w.tolist(), strict=True):
+            e, share = gmpy2.exp(gmpy2.mpfr(a)), 1 + q(1, 2) * q(b)
+            losses.append(q(c * ((1 - q(b)) * q(a) + share * gmpy2.log(1 + 1 / e))))
+            slopes.append(q(c * q(float(g)) * ((1 - q(b)) - share / (1 + e))) / 4)
+    rational(lambda: own.binary_cross_entropy_with_logits(x, y, w, "none", p), 1, losses, "stochastic")
+    rational(lambda: own.binary_cross_entropy_with_logits(x, y, w, "mean", p), 2, [sum(losses) / 4], "stochastic")
+    rational(lambda: own.binary_cross_entropy_with_logits_backward(g, x, y, w, "mean", p), 3, slopes, "stochastic")
+    a = torch.randn(2, 2, generator=generator).to(dtype)
+    i, j, k, m = (q(v) for v in a.reshape(-1).tolist())
+    d = i * m - j * k
+    rational(lambda: torch.linalg.inv_ex(a)[0], 4, [m / d, -j / d, -k / d, i / d], "random")
+
+
 def test_float64_beside_its_largest_number():
     """A sum that rounds to nearest to an infinity, and down at random where its word says so; beyond 2^1024 it is one."""
     big = float(np.finfo(np.float64).max)

@@ -148,6 +148,30 @@ def _pair_loss(call: Call) -> Value:
     return value
 
 
+def _logits(call: Call) -> Value:
+    """w ((1 - y) x + l (log(1 + e^-|x|) + max(-x, 0))), l = 1 + (p - 1) y, or the gradient by x: w g (1 - y - l/(1 + e^x))."""
+    size = call["self"].numel()
+    x, y, w, p = (
+        np.broadcast_to(1.0 if call[n] is None else call.array(n), call["self"].shape).reshape(-1)
+        for n in ("self", "target", "weight", "pos_weight")
+    )
+    g = call.array("grad_output").reshape(-1) if "grad_output" in call.values else None
+
+    def each(i: int, bits: int) -> Interval:
+        a, b, weight, positive = (number(float(v[i])) for v in (x, y, w, p))
+        share, e = 1 + (positive - 1) * b, point(-abs(a), bits).exp()
+        if g is None:
+            return ((e + 1.0).log() + point(max(-a, Fraction(0)), bits)) * point(weight * share, bits) + point(
+                weight * (1 - b) * a, bits
+            )
+        other = (e if a >= 0 else point(1, bits)) / (e + 1.0)  # 1/(1 + e^x)
+        slope = weight * number(float(g[i if g.size > 1 else 0])) / (size if kind == "mean" else 1)
+        return (point(1 - b, bits) - other * point(share, bits)) * point(slope, bits)
+
+    kind = _reduction(call)
+    return _added(each, size, Fraction(max(size, 1)), "none" if g is not None else kind)
+
+
 # --- groups
 
 
@@ -279,6 +303,33 @@ def _triangular(call: Call) -> Value:
     return value
 
 
+def _inverse(call: Call) -> Value:
+    """Of matrices, by elimination."""
+    a = call.array("A")
+    n = a.shape[-1]
+    stack = a.reshape(-1, n, n)
+    found: dict[int, list[list[Fraction]]] = {}
+
+    def inverted(matrix: Any) -> list[list[Fraction]]:
+        rows = [[number(float(v)) for v in row] + [Fraction(i == j) for j in range(n)] for i, row in enumerate(matrix)]
+        for k in range(n):
+            pivot = next(i for i in range(k, n) if rows[i][k])
+            rows[k], rows[pivot] = rows[pivot], rows[k]
+            rows[k] = [v / rows[k][k] for v in rows[k]]
+            for i in range(n):
+                if i != k and rows[i][k]:
+                    rows[i] = [v - rows[i][k] * u for v, u in zip(rows[i], rows[k], strict=True)]
+        return [row[n:] for row in rows]
+
+    def value(place: int, bits: int) -> Interval:
+        m, i, j = place // (n * n), place // n % n, place % n
+        if m not in found:
+            found[m] = inverted(stack[m])
+        return point(found[m][i][j], bits)
+
+    return value
+
+
 _MORE: dict[str, Callable[[Call], Value]] = {
     **dict.fromkeys(("nll_loss", "nll_loss_forward", "nll_loss2d_forward"), _chosen),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), _chosen_backward),
@@ -297,6 +348,8 @@ _MORE: dict[str, Callable[[Call], Value]] = {
         _quantized,
     ),
     **dict.fromkeys(("linalg_solve_triangular", "triangular_solve"), _triangular),
+    "linalg_inv_ex": _inverse,
+    **dict.fromkeys(("binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits_backward"), _logits),
 }
 
 
