@@ -72,6 +72,55 @@ def test_squares_are_exact_roots(lib):
             assert call(lib, "norm", "f64", x, "f64") == int(np.array(c * scale).view(np.uint64))
 
 
+def test_norms_of_numbers_whose_squares_leave_the_range(lib, rng):
+    """Of zeros, subnormal numbers, numbers at either end and over all of the range, some of one element: rows of the length at which a copy is
+    scaled, and beyond; in every format of the result."""
+    for n in (1, 2, 5, 64, 4096, 4097):
+        for low, high in (
+            (-1074, -1074),
+            (-1074, -1060),
+            (-1074, -1022),
+            (-1022, -1010),
+            (-600, -480),
+            (-1074, 1000),
+            (480, 600),
+            (1000, 1023),
+        ):
+            for share in (0.0, 0.9):
+                with np.errstate(all="ignore"):
+                    x = np.ldexp(rng.uniform(1, 2, n), rng.integers(low, high + 1, n)) * rng.choice([-1.0, 1.0], n)
+                x[rng.random(n) < share] = 0.0
+                for out_fmt in ("f64", "f32") if n > 64 else FORMATS:
+                    assert call(lib, "norm", "f64", x, out_fmt) == expected("norm", x, out_fmt), (n, low, high)
+    least = 2.0**-1074
+    for x in (
+        [3 * least, 4 * least],
+        [least, least],
+        [least * 2**51, least],
+        [1.5 * 2.0**1023, 1.5 * 2.0**1023],
+        [0.0, least],
+    ):
+        assert call(lib, "norm", "f64", np.array(x), "f64") == expected("norm", np.array(x), "f64")
+
+
+def test_exceptions_of_norms(lib):
+    """Of all numbers that are not finite only a signalling NaN raises one."""
+    libm = ctypes.CDLL(None)
+    for at, value, want in (
+        (5, 0x7FF0000000000001, 1),
+        (5, 0x7FF8000000000001, 0),
+        (5, 0xFFF0000000000000, 0),
+        (0, 0xFFF7FFFFFFFFFFFF, 1),
+    ):
+        x = np.ones(70)
+        x[9] = np.inf
+        x.view(np.uint64)[at] = value
+        libm.feclearexcept(61)
+        got = call(lib, "norm", "f64", x, "f64")
+        assert libm.fetestexcept(61) & ~32 == want, hex(value)
+        assert got == (0x7FF0000000000000 if value == 0xFFF0000000000000 else 0x7FF8000000000000)
+
+
 @ALL
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 def test_permutations_strides_and_threads(lib, rng, what, fmt):
@@ -114,7 +163,7 @@ def test_every_tier_is_taken(lib, rng, what):
         call(lib, what, "f64", row * 2.0**-520, "f64")
     assert sum(lib.stats()) == 300
     for value in (1e308, -1e-200):  # sums beyond the range; squares below it
-        call(lib, what, "f64", np.array([value, value, value, value / 2]), "f64")
+        call(lib, what, "f64", np.resize([value, value, value, value / 2], 5000), "f64")
     assert lib.stats()[2] >= 1
 
 
