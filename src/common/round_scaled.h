@@ -8,6 +8,14 @@
 #include "../../crlibm/simd/machine.h"
 #include "elements.h"
 
+#define RM_ONE_FIELD (INT64_C(1023) << 52)
+#define RM_INF_FIELD (INT64_C(0x7ff) << 52)
+
+/* A subnormal number, or 0, 2^1022 times as large: by its bits, since operations on such numbers may be slow. */
+RM_FN vf64 rm_enlarge(vf64 x) {
+  const vi64 size = vf64_bits(vf64_abs(x));
+  return vf64_copysign(vf64_sub(vf64_from_bits(vi64_or(size, vi64_set1(RM_ONE_FIELD))), vf64_set1(1.0)), x);
+}
 /* x 2^e, for a number x and an e within which all of this is normal. */
 RM_FN vf64 rm_scale_by(vf64 x, vi64 e) { return vf64_from_bits(vi64_add(vf64_bits(x), vi64_sll(e, 52))); }
 /* e, or the nearer end of [-limit, limit]. */

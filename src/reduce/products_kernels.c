@@ -19,8 +19,6 @@
 #include "products.h"
 
 enum { CHAINS = 4, PART = 2048 }; /* chains of a row's total, and after how many factors it looks for special ones */
-#define RM_ONE_FIELD (INT64_C(1023) << 52)
-#define RM_INF_FIELD (INT64_C(0x7ff) << 52)
 
 typedef struct {
   vf64 h, l, kind; /* kind: the product of the factors that are 0, infinite or NaN */
@@ -44,17 +42,15 @@ RM_FN void put(product *s, vf64 p, vf64 low, vi64 f) {
 /* What a factor adds to `lost`. */
 RM_FN vi64 lost_by(vf64 l, vm64 is_power) { return vf64_bits(vf64_select(is_power, vf64_set1(0.0), vf64_abs(l))); }
 
-/* Subnormal numbers as normal ones, 2^less times as large, by their bits, since operations on them may be slow; for 0,
- * infinity and NaN, which go to *kind, 1. */
+/* Subnormal numbers as normal ones, 2^less times as large; for 0, infinity and NaN, which go to *kind, 1. */
 RM_COLD vf64 take_kind(vf64 v, vf64 *kind, vi64 *less) {
   const vf64 one = vf64_set1(1.0);
   const vi64 size = vf64_bits(vf64_abs(v));
   const vm64 ends = vm64_or(vi64_eq(size, vi64_set1(0)), vi64_ltu(vi64_set1(RM_INF_FIELD - 1), size));
   const vm64 small = vm64_andnot(vi64_ltu(size, vi64_set1(INT64_C(1) << 52)), ends);
-  const vf64 larger = vf64_sub(vf64_from_bits(vi64_or(size, vi64_set1(RM_ONE_FIELD))), one);
   *kind = vf64_select(ends, v, one);
   *less = vf64_bits(vf64_select(small, vf64_from_bits(vi64_set1(1022)), vf64_from_bits(vi64_set1(0))));
-  return vf64_select(ends, one, vf64_select(small, vf64_copysign(larger, v), v));
+  return vf64_select(ends, one, vf64_select(small, rm_enlarge(v), v));
 }
 
 RM_FN void multiply(product *s, vf64 v) {

@@ -112,6 +112,14 @@ def conversions(lib, rng):
     return found
 
 
+_RATIO = (Fraction(0.1) * Fraction(0.3)).limit_denominator(2**52)
+CANCELLING = (
+    -float(_RATIO.numerator),
+    0.3,
+    float(_RATIO.denominator),
+)  # x + 0.1 y z nearly cancels, and has more digits than two numbers
+
+
 def formula_sums(lib, rng):
     """Sums of products that are ties, or beside one by less than the last place of binary64, and what IEEE 754's rules decide, with the
     exceptions."""
@@ -135,6 +143,27 @@ def formula_sums(lib, rng):
             libm.feclearexcept(61)
             code, out = formula_library.run(lib, which, {"f4": "f32", "f8": "f64"}[kind], a, x)
             found += [code, *bits(out).tolist(), libm.fetestexcept(13)]
+    return found
+
+
+def formula_ends(lib, rng):
+    """Formulas of binary64 whose terms cancel, are far apart, are ties or at the ends of the range, beside numbers of other kinds."""
+    found = []
+    columns = [
+        (0.1, 1.0, -1.0), (0.1, 1 + 5 * 2.0**-52, -1 - 5 * 2.0**-52), (0.1, *CANCELLING), (0.5, 3 * 2.0**-1074, 0.0), (0.5, 2.0**-1073, 2.0**-1074),
+        (1.0, 2.0**400, -(2.0**400)), (1.0, 2.0**400, 2.0**-1074), (1.0, 2.0**-1074, 2.0**400), (1.0, 2.0**1023, 2.0**1023), (3.0, 0.0, 2.0**-1074),
+        (-2.0, -0.0, 2.0**-600), (1.0, np.nan, 2.0**400), (1.0, np.inf, 2.0**400),
+    ]  # fmt: skip
+    for a, x, y, *z in columns:
+        for which in (*range(8), 15):
+            rows = [np.full(16, v) for v in (x, y, *(z or [0.3]))]
+            for row in rows:
+                row[1::4] = 0.0
+                row[2::4] = np.inf
+                row[3::8] = 2.0**500
+            rows[2][:3] = rows[2][0], 2.0**-1000, 2.0**1000
+            code, out = formula_library.run(lib, which, "f64", a, rows)
+            found += [code, *bits(out).tolist()]
     return found
 
 
@@ -468,6 +497,7 @@ OPERATIONS = {
     "src/nn/formula/convert.h": ["conversions"],
     "src/nn/formula/known.h": ["formula_sums"],
     "src/nn/formula/quick.h": ["quick_formulas"],
+    "src/nn/formula/scaled.h": ["formula_ends"],
     "src/nn/formula/step.h": ["formulas"],
     "src/nn/loss/step.h": ["losses", "small_losses"],
     "src/nn/optim/loop.h": ["diverged_steps"],

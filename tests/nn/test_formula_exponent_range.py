@@ -1,6 +1,7 @@
 """Steps of optimisers, formulas, clipping and random numbers with magnitudes spread evenly over all exponents, of elements and of
 parameters: squares, products and low parts that underflow, results among subnormal numbers. Against rationals, on every ISA."""
 
+import ctypes
 import os
 from fractions import Fraction
 
@@ -117,6 +118,78 @@ def test_formulas(which, fmt):
                 [([float(v[i]).hex() for v in x], hex(bits(got)[i]), hex(want[i])) for i in wrong[:3]],
             )
     assert subnormal or name == "added"
+
+
+def at_ends(rng, n):
+    """Numbers at the ends of binary64's range, whose sums and products are often ties: beside powers of two, and half a last place."""
+    places = [
+        -1074,
+        -1073,
+        -1060,
+        -1023,
+        -1022,
+        -1021,
+        -540,
+        -537,
+        -54,
+        -53,
+        -52,
+        0,
+        1,
+        52,
+        486,
+        537,
+        969,
+        970,
+        971,
+        1022,
+        1023,
+    ]
+    m = rng.choice([1, 1, 1, 1.5, 1.75, 1 + 2.0**-52, 2 - 2.0**-52, 1 + 5 * 2.0**-52, 1.375], n)
+    x = np.ldexp(m, rng.choice(places, n)) * rng.choice([-1.0, 1.0], n)
+    return np.where(rng.random(n) < 0.1, 0.0, np.where(rng.random(n) < 0.3, rng.integers(-9, 9, n) * 2.0**-1074, x))
+
+
+@pytest.mark.parametrize("which", [*range(8), 15])
+def test_ends_and_ties_of_binary64(which):
+    """Values that are ties, subnormal or beyond the range, and terms that cancel or are far apart; with the exception of results that overflow."""
+    mix = "mix", 3, lambda a, x, y, z: (1 - z) * x + z * y
+    name, arrays, function = mix if which == 15 else FORMULAS[which]
+    rng, libm = np.random.default_rng(330 + which), ctypes.CDLL(None)
+    infinite = 0
+    for a in (0.5, 1.0, -1.0, 0.1, 0.25, 1 / 3, 3.0, 2.0**-53, 0.1 * 2.0**-20):
+        x = [at_ends(rng, 150 * TIMES) for _ in range(arrays)]
+        if arrays > 1:  # terms that are equal, or cancel but for 2^-104
+            x[1][::7] = -x[0][::7]
+            short = (Fraction(a) / (Fraction(a) - 1 if a != 1 else 1)).limit_denominator(2**52)
+            x[0][::11], x[1][::11] = short.numerator, short.denominator
+        if arrays > 2:
+            short = (Fraction(a) * Fraction(0.3)).limit_denominator(2**52)
+            x[0][::13], x[1][::13], x[2][::13] = -short.numerator, 0.3, short.denominator
+        if name in ("under", "quotient"):
+            x[-1] = np.where(x[-1] == 0, 1.0, x[-1])
+        exact = [
+            function(mpq(*a.as_integer_ratio()), *(mpq(*float(e).as_integer_ratio()) for e in row))
+            for row in zip(*x, strict=True)
+        ]
+        want = np.array([round_rational(v, "f64") for v in exact], np.uint64)
+        some = np.array([v != 0 for v in exact])
+        overflows = bool((want << np.uint64(1) == np.uint64(0x7FF << 53)).any())
+        infinite += overflows
+        for isa, library in elementwise_library.libraries().items():
+            libm.feclearexcept(61)
+            status, got = run(library.library, which, "f64", a, x)
+            raised = libm.fetestexcept(8) != 0
+            assert status == OK
+            wrong = np.flatnonzero((bits(got) != want) & some)
+            assert not wrong.size, (
+                isa,
+                name,
+                a,
+                [([float(v[i]).hex() for v in x], hex(bits(got)[i]), hex(want[i])) for i in wrong[:3]],
+            )
+            assert (got[~some] == 0).all() and raised == overflows
+    assert infinite or name in ("added", "between")
 
 
 @FMT

@@ -145,6 +145,9 @@ RM_COLD uint32_t rm_formula_by_rule(const rm_formula_problem *problem, const cha
   const int fmt = problem->format, formula = problem->formula;
   const vf64 zero = vf64_set1(0.0), one = vf64_set1(1.0), a = vf64_set1(problem->a), x = rm_load_elements(at_x, fmt);
   const vf64 y = at_y ? rm_load_elements(at_y, fmt) : zero, z = at_z ? rm_load_elements(at_z, fmt) : zero;
+  const vm64 far = vm64_or(vf64_not_finite(x, RM_F64), vm64_or(vf64_not_finite(y, RM_F64), vf64_not_finite(z, RM_F64)));
+  /* Sums of bounded products are finite, unless a is not. */
+  if (formula >= RM_FORMULA_ADDED && formula != RM_FORMULA_QUOTIENT && vm64_none(far) && problem->by_vectors) return 0;
   const vf64 bx = rm_formula_bounds(x), by = rm_formula_bounds(y), bz = rm_formula_bounds(z), ba = rm_formula_bounds(a);
   const vf64 product = vf64_mul(ba, by);
   vf64 v, below = one;

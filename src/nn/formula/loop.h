@@ -2,6 +2,7 @@
 #pragma once
 
 #include "known.h"
+#include "scaled.h"
 
 /* Evaluates the lanes that are asked for, to `accurate`. */
 RM_COLD uint32_t rm_redo_formula(const rm_formula_problem *problem, const char *x, const char *y, const char *z,
@@ -36,6 +37,7 @@ RM_FN uint32_t rm_formula_vector(const rm_formula_problem *problem, const char *
   if (exact_first && RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_quotient(problem, x, y, z, lanes, &r);
   if (RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_rule(problem, x, y, z, lanes, &r, &flags);
   if (!exact_first && RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_sum(problem, x, y, z, lanes, &r);
+  if (fmt == RM_F64 && RM_UNLIKELY(lanes)) lanes &= ~rm_formula_by_scaling(problem, x, y, z, lanes, &r, &flags);
   if (RM_UNLIKELY(lanes)) flags |= rm_redo_formula(problem, x, y, z, lanes, accurate);
   rm_store_elements(out, r, fmt); /* out may be an argument: it is read before */
   if (RM_UNLIKELY(lanes)) rm_write_lanes(out, lanes, accurate, fmt);
