@@ -20,6 +20,10 @@
 #define RM_VECTORS_1 vf64 x
 #define RM_VECTORS_2 vf64 x, vf64 y
 #define RM_VECTORS_3 vf64 x, vf64 y, vf64 z
+/* Of those parameters all but the first, where only that one is used. */
+#define RM_UNUSED_1 (void)0
+#define RM_UNUSED_2 (void)y
+#define RM_UNUSED_3 (void)y, (void)z
 
 #define RM_FAST_FORMAT(name, NAME, arity, fmt, FMT, undecided)                    \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                     \
@@ -90,12 +94,13 @@
 /* For a function none of whose special lanes can be decided in the vector. */
 #define RM_NONE_DECIDED(name, arity)                                        \
   RM_FN vm64 rm_##name##_decided(RM_VECTORS_##arity, int format, vf64 *r) { \
-    (void)format, (void)r;                                                  \
+    (void)format, (void)r, RM_UNUSED_##arity;                               \
     return vf64_lt(x, x);                                                   \
   }
 
 /* For a function without a double-double kernel: every f64 lane is undecided. */
 #define RM_NO_DD(name, arity)                                                               \
   RM_FN void rm_##name##_dd(RM_VECTORS_##arity, vf64 *hi, vf64 *lo, vf64 *err) {            \
+    RM_UNUSED_##arity;                                                                      \
     *hi = x, *lo = vf64_set1(0.0), *err = vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)); \
   }
