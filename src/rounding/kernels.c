@@ -129,7 +129,8 @@ static void evaluate(const rm_random_elements *p, double (*v)[RM_WORDS_CHUNK + R
   }
 }
 
-/* Elements [at, at + n) of a chunk, whose words begin at `first`: balls, and what these leave. The result may be an argument. */
+/* Elements [at, at + n) of a chunk, whose words begin at `first`: balls, and what these leave. The result may be an
+ * argument. */
 static int64_t by_balls(const rm_random_elements *p, int64_t at, int64_t n, const rm_words_chunk *words, int64_t first,
                         char *result, uint32_t *flags) {
   const int fmt = p->format, size = rm_size_of(fmt);
@@ -190,8 +191,8 @@ static int is_quick(const rm_random_elements *p, quick *q) {
 
 static vf64 same_number(const rm_random_array *x) { return vf64_set1(x->stride ? 0.0 : rm_read_element(x->base, x->format)); }
 
-/* Where the elements of an array lie from element `at` on, and how far a vector is from the next: not at all where they are one
- * number, of which `same` then is a vector in the format fmt, which holds it. */
+/* Where the elements of an array lie from element `at` on, and how far a vector is from the next: not at all where they are
+ * one number, of which `same` then is a vector in the format fmt, which holds it. */
 typedef struct {
   const char *at;
   ptrdiff_t step;
@@ -204,11 +205,11 @@ RM_FN void vectors_of(vectors *v, const rm_random_array *x, int64_t at, const in
   if (!x->stride) rm_store_elements(v->same, same_number(x), fmt);
 }
 
-/* The elements [at, at + n) of a chunk that have x y + z in binary64, two vectors at a time: products of two numbers of at most
- * 24 bits, or is_short, are exact and far from its limits, and the two-sum says whether the sum is. So nothing but one addition
- * of R rounds an element among the normal numbers of the format, and a zero is that of binary64, or +0. Other pairs of vectors
- * are those of by_balls, and the rest of a chunk with many of them. Results are stored when it is known that they stay, since they
- * may lie where the arguments do. sums: z is not -0, and y is one number. */
+/* The elements [at, at + n) of a chunk that have x y + z in binary64, two vectors at a time: products of two numbers of at
+ * most 24 bits, or is_short, are exact and far from its limits, and the two-sum says whether the sum is. So nothing but one
+ * addition of R rounds an element among the normal numbers of the format, and a zero is that of binary64, or +0. Other pairs
+ * of vectors are those of by_balls, and the rest of a chunk with many of them. Results are stored when it is known that they
+ * stay, since they may lie where the arguments do. sums: z is not -0, and y is one number. */
 RM_FN int64_t exactly(const rm_random_elements *p, const quick *q, int64_t at, int64_t n, const rm_words_chunk *words,
                       char *result, uint32_t *flags, const int fmt, const int stochastic, const int sums) {
   enum { MANY = 6, PAIR = 2 * RM_LANES };
