@@ -209,11 +209,12 @@ RM_FN void vectors_of(vectors *v, const rm_random_array *x, int64_t at, const in
  * most 24 bits, or is_short, are exact and far from its limits, and the two-sum says whether the sum is. So nothing but one
  * addition of R rounds an element among the normal numbers of the format, and a zero is that of binary64, or +0. Other pairs
  * of vectors are those of by_balls, and the rest of a chunk with many of them. Results are stored when it is known that they
- * stay, since they may lie where the arguments do. sums: z is not -0, and y is one number. */
+ * stay, since they may lie where the arguments do. kind: of the bits below. */
+enum { SUMS = 1 /* z is not -0, and y is one number */, BY_CHANCE = 2 /* the mode is the stochastic one */ };
 RM_FN int64_t exactly(const rm_random_elements *p, const quick *q, int64_t at, int64_t n, const rm_words_chunk *words,
-                      char *result, uint32_t *flags, const int fmt, const int stochastic, const int sums) {
+                      char *result, uint32_t *flags, const int fmt, const int kind) {
   enum { MANY = 6, PAIR = 2 * RM_LANES };
-  const int size = rm_size_of(fmt), dropped = 53 - rm_precision(fmt);
+  const int size = rm_size_of(fmt), dropped = 53 - rm_precision(fmt), sums = kind & SUMS, stochastic = kind & BY_CHANCE;
   const vi64 kept = vi64_set1(-(INT64_C(1) << dropped)), least = vi64_set1((int64_t)(1023 + rm_emin(fmt)) << 52);
   const vi64 range = vi64_set1((int64_t)(rm_emax(fmt) - rm_emin(fmt)) << 52);
   const vf64 y0 = same_number(&q->y), zero = vf64_set1(0.0), sign = vf64_set1(p->plus_zero ? 0.0 : -0.0);
@@ -252,20 +253,21 @@ RM_FN int64_t exactly(const rm_random_elements *p, const quick *q, int64_t at, i
 }
 
 static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags) {
-  const int size = rm_size_of(p->format), direct = p->stride_out == size, stochastic = p->r->mode == RM_ROUND_STOCHASTIC;
+  const int size = rm_size_of(p->format), direct = p->stride_out == size;
+  const int chance = p->r->mode == RM_ROUND_STOCHASTIC ? BY_CHANCE : 0;
   rm_words_chunk words;
   char buffer[4 * RM_WORDS_CHUNK];
   quick q;
-  const int is = is_quick(p, &q), f32 = p->format == RM_FORMAT_F32 && stochastic;
+  const int is = is_quick(p, &q), f32 = p->format == RM_FORMAT_F32 && chance;
   int64_t open = 0;
   for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
     const int64_t n = chunk_of(&words, p->r, at, end);
     char *const out = p->out + at * p->stride_out, *const result = direct ? out : buffer;
     if (!is) open += by_balls(p, at, n, &words, 0, result, flags);
-    else if (!f32 && q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, p->format, stochastic, 0);
-    else if (!f32) open += exactly(p, &q, at, n, &words, result, flags, p->format, stochastic, 1);
-    else if (q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 1, 0);
-    else open += exactly(p, &q, at, n, &words, result, flags, RM_F32, 1, 1);
+    else if (!f32 && q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, p->format, chance);
+    else if (!f32) open += exactly(p, &q, at, n, &words, result, flags, p->format, chance | SUMS);
+    else if (q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, RM_F32, BY_CHANCE);
+    else open += exactly(p, &q, at, n, &words, result, flags, RM_F32, BY_CHANCE | SUMS);
     for (int64_t i = 0; !direct && i < n; i++) __builtin_memcpy(out + i * p->stride_out, result + i * size, (size_t)size);
   }
   return open;
