@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -12,6 +13,7 @@ import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
 from repmath.torch._aten import steps  # noqa: E402
 from repmath.torch._aten.table import OPERATORS  # noqa: E402
+from repmath.torch._tensors import fills_memory  # noqa: E402
 
 
 def own_name(overload):
@@ -183,3 +185,16 @@ def test_memory_that_meets(place):
         else:
             memory[:8].xlogy_(memory[:8])
             assert torch.equal(memory[:8].view(torch.int32), torch.xlogy(want[:8], want[:8]).view(torch.int32))
+
+
+def test_whether_elements_fill_memory():
+    """As PyTorch's own question has it, of views in every order, with gaps, and whose elements are repeated."""
+    rng, filled = np.random.default_rng(4), 0
+    for n in range(2000):
+        sizes = rng.choice([1, 2, 3, 4], rng.integers(1, 5)).tolist()
+        t = torch.empty(sizes).permute(rng.permutation(len(sizes)).tolist())
+        t = (t, t[:1], t[..., ::2], t.expand(2, *t.shape))[n % 4]
+        assert fills_memory(t) == torch._prims_common.is_non_overlapping_and_dense_or_false(t), (t.shape, t.stride())
+        filled += fills_memory(t)
+    assert 500 < filled < 1500
+    assert not fills_memory(torch.eye(2).to_sparse())

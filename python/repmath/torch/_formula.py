@@ -1,6 +1,5 @@
 """rm_formula on tensors."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -9,11 +8,10 @@ from .. import _core
 from .._cuda import _calls
 from .._dtypes import NAMES
 from ._device_tensors import as_device_array
-from ._tensors import FORMATS
+from ._tensors import FORMATS, fills_memory
 
 # By the formula and the number of tensors: the call that takes most of them.
 _plain: dict[tuple[str, int], Any] = {}
-_dense: Callable[[torch.Tensor], bool] = torch._prims_common.is_non_overlapping_and_dense_or_false
 
 
 def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
@@ -40,7 +38,9 @@ def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | Non
     # The result lies as PyTorch's: as the operands do, of which repeated single elements have no order.
     main = next((t for t in tensors if any(t.stride())), first)
     order = main.stride()
-    if not (main.is_contiguous() or _dense(main)) or not all(t.stride() == order or not any(t.stride()) for t in tensors):
+    if not (main.is_contiguous() or fills_memory(main)) or not all(
+        t.stride() == order or not any(t.stride()) for t in tensors
+    ):
         tensors = tuple(t.contiguous() for t in tensors)
     else:
         tensors = tuple(t if t.stride() == order else torch.empty_like(main).copy_(t) for t in tensors)

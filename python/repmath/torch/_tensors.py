@@ -27,6 +27,21 @@ def as_array(t: torch.Tensor) -> _Array:
     return array
 
 
+def fills_memory(t: torch.Tensor) -> bool:
+    """Whether the elements lie one after the other in some order of the axes, and none is another's. PyTorch's own question of this kind imports
+    a library of symbols when it is first asked, which takes seconds."""
+    if t.layout is not torch.strided:
+        return False
+    place = 1
+    for stride, size in sorted(zip(t.stride(), t.shape, strict=True)):
+        if size == 1:
+            continue
+        if stride != place:
+            return False
+        place *= size
+    return True
+
+
 def array_inside(t: torch.Tensor) -> _Array:
     """The same for handlers of operators, whose mode would see each of the calls that PyTorch makes for it."""
     with torch._C._DisableTorchDispatch():

@@ -18,7 +18,7 @@ from .._deviations import HEAD
 from .._device_tensors import KINDS, is_on_device, sent
 from .._dispatch_key import is_view
 from .._ops.operator import KERNELS as KERNELS_OF
-from .._tensors import FORMATS
+from .._tensors import FORMATS, fills_memory
 from .common import Uncovered
 from .guards import tensors_in
 from .table import FUNCTIONS, OPERATORS
@@ -177,7 +177,7 @@ def _computes(func: Any, args: Any, kwargs: Any) -> bool:
 
 def _meets(written: list[torch.Tensor], given: list[torch.Tensor]) -> bool:
     """Whether a tensor that is written has elements that share memory, or shares memory with a tensor of another place or shape."""
-    if not all(torch._prims_common.is_non_overlapping_and_dense_or_false(t) for t in written):
+    if not all(fills_memory(t) for t in written):
         return True
     places: dict[int, set[Any]] = {}
     for t in given:
@@ -220,7 +220,7 @@ class _Copies:
             if self._first.setdefault(at, t) is not t and at:
                 self._shared[at] = None
         for t in _written(func, args, kwargs):
-            if is_on_device(t) and not torch._prims_common.is_non_overlapping_and_dense_or_false(t):
+            if is_on_device(t) and not fills_memory(t):
                 self._shared[t.untyped_storage().data_ptr()] = None
         self._shared.update(
             (t.untyped_storage().data_ptr(), None) for t in given if t.storage_offset() and _has_a_head(func, t)
