@@ -127,7 +127,7 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
 
 # What would be beyond a bound that is half as large, in the sources as they are: an operator, and a test of it.
 HALVED = [
-    ("plus", "known"),
+    ("between", "known"),
     ("adam_0", "known"),
     ("sum", "sum"),
     ("norm", "sum"),
