@@ -206,7 +206,7 @@ def test_elementwise_functions_by_another_way(dtype):
         repmath.exp(x, where=x > 0, out=np.ones_like(x)),
     )
     assert same(repmath.dlpack.exp(x), repmath.exp(x))
-    assert set(repmath.dlpack.__all__) == {"from_dlpack", *repmath._core.ufuncs}
+    assert set(repmath.dlpack.__all__) == {"check_indices", "from_dlpack", *repmath._core.ufuncs}
     with pytest.raises(BufferError, match="y is on device CUDA 0"):
         repmath.dlpack.add(x, Producer(y, device=(2, 0)))
 
