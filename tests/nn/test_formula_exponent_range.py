@@ -62,6 +62,13 @@ def options_of(function, rng):
     }  # fmt: skip
 
 
+def same_where(some, got, want, what, x):
+    """Fails where one of some results has not the bits that it should have, with what it was called with."""
+    wrong = np.flatnonzero((bits(got) != want) & some)
+    shown = [([float(v[i]).hex() for v in x], hex(bits(got)[i]), hex(want[i])) for i in wrong[:3]]
+    assert not wrong.size, (*what, shown)
+
+
 @FMT
 @pytest.mark.parametrize("function", [sgd, adam])
 def test_optimiser_steps(function, fmt):
@@ -110,13 +117,7 @@ def test_formulas(which, fmt):
         for isa, library in elementwise_library.libraries().items():
             status, got = run(library.library, which, fmt, a, x)
             assert status == OK
-            wrong = np.flatnonzero((bits(got) != want) & some)
-            assert not wrong.size, (
-                isa,
-                name,
-                a,
-                [([float(v[i]).hex() for v in x], hex(bits(got)[i]), hex(want[i])) for i in wrong[:3]],
-            )
+            same_where(some, got, want, (isa, name, a), x)
     assert subnormal or name == "added"
 
 
@@ -181,13 +182,7 @@ def test_ends_and_ties_of_binary64(which):
             status, got = run(library.library, which, "f64", a, x)
             raised = libm.fetestexcept(8) != 0
             assert status == OK
-            wrong = np.flatnonzero((bits(got) != want) & some)
-            assert not wrong.size, (
-                isa,
-                name,
-                a,
-                [([float(v[i]).hex() for v in x], hex(bits(got)[i]), hex(want[i])) for i in wrong[:3]],
-            )
+            same_where(some, got, want, (isa, name, a), x)
             assert (got[~some] == 0).all() and raised == overflows
     assert infinite or name in ("added", "between")
 
