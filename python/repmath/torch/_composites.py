@@ -252,9 +252,8 @@ def _called_on_devices(name: str) -> _Whole:
         found = _ON_DEVICES[name](*arguments, **keywords) if _blocks.inside() else NotImplemented
         if found is not NotImplemented:
             return found
-        if (
-            name in RECURRENT
-        ):  # PyTorch composes it of linear maps, which are the library's: its kernel of C++ itself is called
+        # PyTorch composes these of linear maps, which are the library's: its kernel of C++ itself is called.
+        if name in RECURRENT:
             return overload._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *arguments, **keywords)
         with _dispatch_key.composed():
             return overload(*arguments, **keywords)

@@ -14,9 +14,8 @@ from ._device_tensors import is_on_device
 
 _Tensor: TypeAlias = torch.Tensor
 _Hidden: TypeAlias = tuple[_Tensor, ...]  # the state of a layer in one direction: h, for an LSTM h and c
-_Weights: TypeAlias = tuple[
-    Any, ...
-]  # of one direction: to the inputs, to the state, their biases or None, the projection or None
+# Of one direction: to the inputs, to the state, their biases or None, the projection or None.
+_Weights: TypeAlias = tuple[Any, ...]
 _Cell: TypeAlias = Callable[[_Tensor, _Hidden, _Weights], _Hidden]
 
 _linear = torch.nn.functional.linear
