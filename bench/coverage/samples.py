@@ -25,7 +25,12 @@ def called(op, sample, gradients):
     results = [t for t in tree_leaves(made) if isinstance(t, torch.Tensor) and t.requires_grad]
     leaves = [t for t in tree_leaves((arguments, keywords)) if isinstance(t, torch.Tensor) and t.requires_grad]
     if gradients and results and leaves:
-        torch.autograd.grad(results, leaves, [torch.ones_like(t) for t in results], allow_unused=True)
+        torch.autograd.grad(
+            results,
+            leaves,
+            [torch.ones_like(t) if t.layout is torch.strided else t.detach() for t in results],
+            allow_unused=True,
+        )
 
 
 def run(key):

@@ -5,6 +5,7 @@ are Python's arithmetic, whose sums, products, quotients are rounded once, and M
 the format of the result.
 """
 
+import bisect
 import math
 
 import aten_exact
@@ -716,7 +717,7 @@ def _histogramdd_edges(call):
 
 @define("histogramdd")
 def _histogramdd(call):
-    """A box by its number; a number of the last bin of a dimension may be its upper edge."""
+    """A box by its number; a number of the last bin of a dimension may be its upper edge. Edges that are not in order are bisected."""
     dtype = call.dtype
     edges = [[rn(v, dtype) for v in e] for e in edges_of_each(call)]
     points = list(zip(*columns(call), strict=True))
@@ -724,7 +725,9 @@ def _histogramdd(call):
     shape, sums = [len(e) - 1 for e in edges], {}
     for point, w in zip(points, weights, strict=True):
         bins = [
-            [k for k in range(n) if e[k] <= v < e[k + 1] or (k == n - 1 and v == e[n])][-1:]
+            [min(bisect.bisect_right(e, v) - 1, n - 1)][: e[0] <= v <= e[n]]
+            if sorted(e) != e
+            else [k for k in range(n) if e[k] <= v < e[k + 1] or (k == n - 1 and v == e[n])][-1:]
             for v, e, n in zip(point, edges, shape, strict=True)
         ]
         if all(bins):

@@ -2,18 +2,18 @@
 
 from repmath.torch._aten.table import lines
 
-# Their samples call operators that are not in the table: decompositions, sparse tensors.
+# Their samples call operators that are not in the table: decompositions.
 OUTSIDE = """
-linalg.eig linalg.eigvals linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve sparse.mm[reduce] sparse.sampled_addmm
+linalg.eig linalg.eigvals linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve
 """.split()  # noqa: SIM905
 
-# No samples of float32 that the CPU takes, or sparse results (torch/test_sparse.py).
+# No samples of float32 that the CPU takes, or sparse tensors (torch/test_sparse.py).
 WITHOUT_SAMPLES = """
 __rand__ __ror__ __rxor__ bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor gcd imag istft
 jiterator_2inputs_2outputs jiterator_4inputs_with_extra_args jiterator_binary jiterator_binary_return_by_ref jiterator_unary lcm
 nn.functional.batch_norm[without_cudnn] nn.functional.one_hot nn.functional.silu[complex] torch._scaled_mm torch._scaled_mm_v2
 to_sparse torch.ops.aten._efficient_attention_forward torch.ops.aten._flash_attention_forward tril_indices triu_indices unravel_index
-view_as_real
+view_as_real sparse.mm[reduce] sparse.sampled_addmm
 """.split()  # noqa: SIM905
 
 # Random, or not initialised: of these the shape and the format are compared.
@@ -28,7 +28,6 @@ uniform log_normal geometric cauchy nn.functional.rrelu nn.functional.fractional
 REFUSED = {
     "native_group_norm": "eps must be finite",
     "native_layer_norm": "eps must be finite",
-    "histogramdd": "bins that are not in order",
     "nn.functional.group_norm": "eps must be finite",
     "nn.functional.layer_norm": "eps must be finite",
     "nn.functional.linear_cross_entropy[chunked]": "torch_nn._linear_cross_entropy",

@@ -1,8 +1,10 @@
 """Reductions of lines, places and segments under reproducible(): forms that PyTorch's samples do not have, and moves that are hashed."""
 
+import bisect
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -163,8 +165,26 @@ def test_boxes():
     assert count.tolist() == [[1.0, 0.0], [0.0, 3.0]] and all(torch.equal(a, b) for a, b in zip(same, edges, strict=True))
     assert weighed.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert placed[0].tolist() == [0.5, 1.0, 1.5] and flat.bin_edges.tolist() == [0.5, 1.0, 1.5]
-    with rt.reproducible(), pytest.raises(rt.UncoveredOperatorError, match="order"):
-        torch.histogramdd(x, [edges[0].flip(0), edges[1]])
+
+
+def test_boxes_that_are_not_in_order():
+    """The answers of bisection: Python's, and PyTorch's own counts."""
+    g = torch.Generator().manual_seed(3)
+    x = torch.randn(300, generator=g, dtype=torch.float64)
+    found = 0
+    for n in (2, 3, 4, 7, 12):
+        edges = torch.randn(n, generator=g, dtype=torch.float64)
+        edges[-1] = edges[0] + 2
+        e, want = edges.tolist(), [0.0] * (n - 1)
+        for v in x.tolist():
+            if e[0] <= v <= e[-1]:
+                want[min(bisect.bisect_right(e, v) - 1, n - 2)] += 1
+        own = torch.histogram(x, edges).hist.tolist(), torch.histogramdd(x[:, None], [edges]).hist.tolist()
+        with rt.reproducible():
+            assert own == (torch.histogram(x, edges).hist.tolist(), torch.histogramdd(x[:, None], [edges]).hist.tolist())
+        assert own[0] == want
+        found += want != np.histogram(x.numpy(), np.sort(edges.numpy()))[0].tolist()
+    assert found >= 3  # the control: sorted edges are others
 
 
 def test_half_complex():

@@ -21,7 +21,7 @@ from . import (
     _parameters,
     _workers,  # noqa: F401
 )
-from ._aten import devices, prepared, sparse, vision  # noqa: F401
+from ._aten import devices, prepared, sparse, sparse_products, vision  # noqa: F401
 from ._aten.collectives import functions as collectives
 from ._aten.common import Uncovered
 from ._aten.guards import own_error, tensors_in
@@ -346,8 +346,8 @@ _INSTEAD = {
     "linalg_eig": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigh and svd have",
     "linalg_ldl": "torch.linalg.solve takes the same systems, and cholesky those of positive definite matrices",
     "_linalg_eigvals": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigvalsh and svdvals have",
-    "sparse": "of sparse tensors there are sums, coalesce and products with dense matrices; x.to_dense() serves for all others",
-    "_sparse": "of sparse tensors there are sums, coalesce and products with dense matrices; x.to_dense() serves for all others",
+    "sparse": "of sparse tensors there are sums, coalesce and products of matrices; x.to_dense() serves for all others",
+    "_sparse": "of sparse tensors there are sums, coalesce and products of matrices; x.to_dense() serves for all others",
 }
 
 

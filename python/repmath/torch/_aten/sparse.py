@@ -1,8 +1,7 @@
 """Sparse tensors: of coordinates (COO), and compressed ones (CSR and its like) in products with dense tensors.
 
 An element of a tensor of coordinates is the exact sum of the values at its place, rounded once, where they are brought together (`coalesce`); added
-to a dense tensor, each value is a term of the element's sum. In products elements that are not there count as 0: so the other operand must be
-finite, since beside a 0 that is there an infinity gives NaN.
+to a dense tensor, each value is a term of the element's sum. Products are those of sparse_products.py.
 """
 
 import math
@@ -23,7 +22,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         for line in """
         _sparse_coo_tensor_with_dims_and_tensors.default _sparse_coo_tensor_with_dims.default _indices.default _values.default
         indices.default values.default crow_indices.default col_indices.default ccol_indices.default row_indices.default
-        is_coalesced.default _coalesced_.default sparse_dim.default dense_dim.default _nnz.default
+        sparse_coo_tensor.size is_coalesced.default _coalesced_.default sparse_dim.default dense_dim.default _nnz.default
         sparse_compressed_tensor.comp_plain_value sparse_compressed_tensor.comp_plain_value_size
         """.split()
     )
@@ -44,6 +43,15 @@ def _is_coo(t: Any) -> bool:
 
 def _is_sparse(t: Any) -> bool:
     return isinstance(t, torch.Tensor) and t.layout is not torch.strided
+
+
+def _of_pattern(t: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Other values at the places of a matrix of compressed rows or columns."""
+    if t.layout is torch.sparse_csr:
+        first, places = t.crow_indices(), t.col_indices()
+    else:
+        first, places = t.ccol_indices(), t.row_indices()
+    return torch.sparse_compressed_tensor(first, places, values, t.shape, layout=t.layout, check_invariants=False)
 
 
 def _places(indices: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
@@ -106,6 +114,12 @@ def to_sparse_csr(t: torch.Tensor, dense_dim: int | None = None) -> torch.Tensor
     return made
 
 
+@_function(aten._to_sparse_csc.default)
+def to_sparse_csc(t: torch.Tensor, dense_dim: int | None = None) -> torch.Tensor:
+    made: torch.Tensor = aten._to_sparse_csc.default(_coalesced(t), dense_dim)
+    return made
+
+
 @_function(aten.sparse_mask.default)
 def sparse_mask(t: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """The elements at the places of the mask."""
@@ -144,46 +158,16 @@ def add_(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
 @_function(aten.mul.Tensor, aten.mul.Scalar)
 def mul(x: torch.Tensor, y: Any) -> torch.Tensor:
     """A sparse tensor times a finite number."""
-    if not _is_coo(x) or _is_sparse(y) or (isinstance(y, torch.Tensor) and y.ndim):
+    compressed = x.layout in (torch.sparse_csr, torch.sparse_csc)
+    if not (_is_coo(x) or compressed) or _is_sparse(y) or (isinstance(y, torch.Tensor) and y.ndim):
         raise Uncovered("a product of sparse tensors element by element")
     if not torch.as_tensor(y).isfinite():
         raise Uncovered("an infinity or a NaN times a sparse tensor")
     x = _coalesced(x)
     _one_format(x)
-    values = KERNELS["multiply"](x._values(), y)
+    values = KERNELS["multiply"](x.values() if compressed else x._values(), y)
     if values.dtype is not x.dtype:
         raise Uncovered(f"a product of {x.dtype} that is of {values.dtype}")
+    if compressed:
+        return _of_pattern(x, values)
     return torch.sparse_coo_tensor(x._indices(), values, x.shape, is_coalesced=True, check_invariants=False)
-
-
-def _dense(*operands: torch.Tensor) -> list[torch.Tensor]:
-    """Operands of a product: the elements of a sparse one; beside it the others must be finite."""
-    if any(not bool((t._values() if _is_coo(t) else t.values() if _is_sparse(t) else t).isfinite().all()) for t in operands):
-        raise Uncovered("an infinity or a NaN in a product of a sparse matrix")
-    made = [to_dense(t) if _is_sparse(t) else t for t in operands]
-    _one_format(*made)
-    return made
-
-
-@_function(aten.mm.default, aten._sparse_mm.default)
-def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """RN(sum of products), dense."""
-    if _is_sparse(a) and _is_sparse(b):
-        raise Uncovered("a product of two sparse matrices")
-    made: torch.Tensor = KERNELS["mm"](*_dense(a, b))
-    return made
-
-
-@_function(aten.mv.default)
-def mv(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    made: torch.Tensor = KERNELS["mv"](*_dense(a, x))
-    return made
-
-
-@_function(aten.addmm.default, aten._sparse_addmm.default)
-def addmm(c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Any = 1, alpha: Any = 1) -> torch.Tensor:
-    """RN(alpha * sum of products + beta*c), dense."""
-    if _is_sparse(c) or (_is_sparse(a) and _is_sparse(b)):
-        raise Uncovered("a product of two sparse matrices, or a sparse matrix that is added")
-    made: torch.Tensor = KERNELS["addmm"](c, *_dense(a, b), beta=beta, alpha=alpha)
-    return made
