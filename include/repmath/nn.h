@@ -42,7 +42,7 @@ RM_API rm_status rm_log_softmax_backward(int format, int64_t rows, int64_t n, co
  *   group norm    of G groups: sets {N, G}, outer C/G, inner S; strides of w {0, C/G size, size, 0}
  *   batch norm    sets {1, C}, outer N, inner S; strides of w {0, size, 0, 0}
  * The caller may give mean and variance, both or neither, with one number for each set. A set that has a NaN or an infinity,
- * or whose variance + eps is not positive, becomes NaN. eps is finite and at least 0. The result may be x. */
+ * or whose variance + eps is not positive, becomes NaN. eps is finite. The result may be x. */
 typedef struct {
   int centered;
   int64_t sets[2], outer, inner;

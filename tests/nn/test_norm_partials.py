@@ -315,7 +315,7 @@ def test_arguments(isa_library):
         return isa_library.rm_normalize_weight_partial(*given, I64(blocks), I64(joins), *map(pointer, out))
 
     assert call(fmt=3) == status(ENUM, 1) and call(sets=None) == status(NULL, 2)
-    assert call(g=None) == status(NULL, 3) and call(x=None) == status(NULL, 5) and call(eps=-1.0) == status(RANGE, 11)
+    assert call(g=None) == status(NULL, 3) and call(x=None) == status(NULL, 5) and call(eps=np.inf) == status(RANGE, 11)
     assert call(blocks=2) == call(blocks=-1) == status(RANGE, 12) and call(joins=-1) == status(RANGE, 13)
     assert call(out=[None, *out[1:]]) == status(NULL, 14) and call(out=[*out[:2], None]) == status(NULL, 16)
     assert call(out=[out[0], out[1], out[0]]) == status(OVERLAP, 14) and call(out=[x, *out[1:]]) == status(OVERLAP, 14)

@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import math
 from fractions import Fraction
 
 import mpmath
@@ -43,6 +44,41 @@ def test_values(isa_library, norm, fmt, which):
         got = results(isa_library, norm, fmt, x, w, b, g, eps)
         for one, other in zip(got, expected(norm, fmt, x, w, b, g, eps), strict=True):
             assert (one == other).all()
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("norm", ["layer", "rms", "batch"])
+def test_eps_below_zero(isa_library, norm, fmt):
+    """Variance + eps may cancel: down to a hair, to 0, or below, where the set is NaN."""
+    rng, found = np.random.default_rng(8), {True: 0, False: 0}
+    for which, shape in itertools.product(
+        ("plain", "far", "integers", "small", "constant"), ((4, 1, 1), (1, 1, 9), (3, 1, 16))
+    ):
+        if norm != "batch":
+            shape = 1, 1, math.prod(shape)
+        x = data(rng, fmt, shape, which)
+        n = shape[2] if norm != "batch" else 1
+        w, b, g = (rng.standard_normal(s).astype(x.dtype) for s in (n, n, shape))
+        v = [Fraction(float(a)) for a in x.flat]
+        mean = 0 if norm == "rms" else sum(v) / len(v)
+        variance = sum((a - mean) ** 2 for a in v) / len(v)
+        near = float(variance)
+        for eps in (
+            -0.5 * near,
+            -near,
+            *(-np.nextafter(near, t) for t in (0.0, np.inf)),
+            -near * (1 - 1e-9),
+            -(2.0**-200),
+            -0.5,
+        ):
+            got, positive = results(isa_library, norm, fmt, x, w, b, g, eps), variance + Fraction(float(eps)) > 0
+            found[positive] += 1
+            if positive:
+                for one, other in zip(got, expected(norm, fmt, x, w, b, g, eps), strict=True):
+                    assert (one == other).all(), (which, shape, eps)
+            else:
+                assert all((part == CANONICAL_NAN[fmt]).all() for part in got), (which, shape, eps)
+    assert min(found.values()) > 20
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms", "batch"])
@@ -194,7 +230,7 @@ def test_statistics_arguments(isa_library):
     for bad in (x, out):
         assert call(bad) == status(OVERLAP, 12) and call(None, bad) == status(OVERLAP, 13)
     assert call(root, root) == status(OVERLAP, 13)
-    assert call(eps=-1.0) == call(eps=np.nan) == status(10, 9)
+    assert call(eps=-np.inf) == call(eps=np.nan) == status(10, 9)
     assert call(y=None) == status(NULL, 10)
     assert (out == 7).all() and (root == 7).all()
     assert call() == call(None, root) == OK
@@ -372,6 +408,6 @@ def test_bad_arguments(isa_library):
     assert call(base=None) == status(NULL, 3) and call(strides=None) == status(NULL, 4) and call(to=None) == status(NULL, 14)
     assert call(mean=(pointer(x), sx)) == status(NULL, 11)
     assert call(s=Sets(1, (-1, 1), 1, 1)) == status(SIZE, 2)
-    assert call(e=ctypes.c_double(-1.0)) == status(10, 13) and call(e=ctypes.c_double(np.nan)) == status(10, 13)
+    assert call(e=ctypes.c_double(np.inf)) == status(10, 13) and call(e=ctypes.c_double(np.nan)) == status(10, 13)
     assert call(base=out, strides=FOUR(48, 16, 0, 0)) == status(OVERLAP, 14)
     assert (out == 7).all()

@@ -253,7 +253,7 @@ def test_norm_errors():
     for call, message in (
         (lambda: nn.layer_norm(x, 4), "normalized_shape"),
         (lambda: nn.layer_norm(x, 3, np.ones(4, "f4")), r"weight has shape \(4,\)"),
-        (lambda: nn.layer_norm(x, 3, eps=-1), "eps"),
+        (lambda: nn.layer_norm(x, 3, eps=-float("inf")), "eps"),
         (lambda: nn.group_norm(x, 3), "num_groups"),
         (lambda: nn.group_norm(np.ones(3), 1), "two axes"),
         (lambda: nn.batch_norm(x, None, None), "running_mean and running_var are needed"),

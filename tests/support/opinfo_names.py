@@ -26,10 +26,6 @@ uniform log_normal geometric cauchy nn.functional.rrelu nn.functional.fractional
 
 # Samples that are refused, and why.
 REFUSED = {
-    "native_group_norm": "eps must be finite",
-    "native_layer_norm": "eps must be finite",
-    "nn.functional.group_norm": "eps must be finite",
-    "nn.functional.layer_norm": "eps must be finite",
     "nn.functional.linear_cross_entropy[chunked]": "torch_nn._linear_cross_entropy",
     "nn.functional.linear_cross_entropy[chunked_none]": "torch_nn._linear_cross_entropy",
     "scatter": "reduce='multiply'",

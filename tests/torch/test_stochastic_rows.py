@@ -535,3 +535,19 @@ def test_no_balls_of_binary64(what):
             (np.empty(4), np.empty(4)),
         )
     assert (made == 7.0).all()
+
+
+def test_norms_of_eps_below_zero():
+    """Sets whose variance + eps is positive move by a step at most; all others are NaN."""
+    x = numbers(4, 8, seed=1)
+    x[[0, 2, 3]] *= 2
+    x[1] *= 0.01
+    for dtype in (torch.float32, torch.float64):
+        a = x.to(dtype)
+        with repmath.torch.reproducible():
+            want = torch.nn.functional.layer_norm(a, (8,), eps=-0.5)
+        with stochastic(seed=1):
+            made = torch.nn.functional.layer_norm(a, (8,), eps=-0.5)
+        assert want.isnan().all(1).tolist() == made.isnan().all(1).tolist() == [False, True, False, False]
+        step = 2 * torch.finfo(dtype).eps * want[[0, 2, 3]].abs()
+        assert ((made - want)[[0, 2, 3]].abs() <= step).all() and not torch.equal(made[[0, 2, 3]], want[[0, 2, 3]])

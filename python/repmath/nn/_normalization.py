@@ -28,8 +28,8 @@ def _eps(eps: float) -> float:
         value = float(eps)
     except (TypeError, ValueError):
         raise TypeError(f"eps must be a number, not {type(eps).__name__}") from None
-    if not (value >= 0 and math.isfinite(value)):
-        raise ValueError(f"eps must be finite and at least 0, not {eps!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"eps must be finite, not {eps!r}")
     return value
 
 
@@ -195,7 +195,7 @@ def layer_norm(
     TypeError
         A dtype is not supported.
     ValueError
-        A shape does not fit, or `eps` is negative or not finite.
+        A shape does not fit, or `eps` is not finite.
     """
     x, w, b = operands(input=input, weight=weight, bias=bias)
     shape = _normalized(x, normalized_shape)
@@ -329,7 +329,7 @@ def group_norm(
     TypeError
         A dtype is not supported.
     ValueError
-        A shape or `num_groups` does not fit, or `eps` is negative or not finite.
+        A shape or `num_groups` does not fit, or `eps` is not finite.
     """
     x, w, b = operands(input=input, weight=weight, bias=bias)
     _check_channels(x, weight=w, bias=b)

@@ -14,6 +14,7 @@ A formula's value that is a boundary of rounding, or a threshold, is decided onl
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,10 @@ class _Sets:
             self.bad = self.bad | ~np.isfinite(other).all(-1, keepdims=True)
         if not eps > 0:
             self.bad = self.bad | (x == x[..., :1]).all(-1, keepdims=True)
+        if eps < 0:
+            for at in zip(*np.nonzero(~self.bad[..., 0]), strict=True):
+                row = [Fraction(v) for v in x[at].tolist()]
+                self.bad[at] = sum(v * v for v in row) * len(row) - sum(row) ** 2 <= -Fraction(eps) * len(row) ** 2
         plain = np.ones_like(x)
         plain[..., ::2] = -1.0
         self.x = np.where(self.bad, plain if x.shape[-1] > 1 else 0.0, x)

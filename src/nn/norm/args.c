@@ -69,7 +69,7 @@ static rm_status check(const rm_norm_call *c, const positions *at) {
     if (!arrays[i].array->base && !arrays[i].optional) return RM_STATUS(RM_ERR_NULL, arrays[i].position);
     if (arrays[i].array->base && !arrays[i].array->strides) return RM_STATUS(RM_ERR_NULL, arrays[i].position + 1);
   }
-  if (!(c->eps >= 0.0 && rm_is_finite(c->eps))) return RM_STATUS(RM_ERR_RANGE, at->eps);
+  if (!rm_is_finite(c->eps)) return RM_STATUS(RM_ERR_RANGE, at->eps);
   if (is_empty(sets) || !c->mean.base == !c->variance.base) return RM_OK;
   return RM_STATUS(RM_ERR_NULL, c->mean.base ? at->variance : at->mean);
 }

@@ -130,6 +130,31 @@ RM_STATIC int rm_norm_any_not_finite(int64_t n, const double *x) {
   return 0;
 }
 
+RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_norm_row *r) {
+  r->norm = f;
+  r->n = rm_norm_length(f);
+  r->set0 = set0, r->set1 = set1;
+  r->limbs_dd_ball = r->limbs_ball = -1;
+  r->checked = 0;
+}
+
+/* Whether variance + eps of finite elements, which may cancel where eps is negative, is positive. Balls of all limbs have it
+ * exactly: it has fewer than 9,000 bits. */
+RM_STATIC int rm_norm_is_positive(const rm_norm_problem *f, int64_t set0, int64_t set1, const double *x) {
+  if (f->eps >= 0.0) return 1;
+  rm_norm_row r;
+  rm_norm_row_begin(f, set0, set1, &r);
+  r.x = x;
+  rm_norm_sums_dd_ball(&r, 0);
+  int sign = rm_dd_ball_sign(&r.dd_ball.square);
+  for (int limbs = RM_FIRST_LIMBS; sign == RM_SIGN_UNKNOWN; limbs = RM_BALL_LIMBS) {
+    rm_norm_sums_ball(&r, limbs);
+    sign = rm_ball_sign(&r.ball.square);
+    if (limbs == RM_BALL_LIMBS) break;
+  }
+  return sign == 1;
+}
+
 RM_HOST_EXTERN int rm_norm_classify(const rm_norm_problem *f, int64_t set0, int64_t set1, int64_t n, const double *x) {
   if (f->variance.base) {
     const double m = rm_norm_given(f, &f->mean, set0, set1), v = rm_norm_given(f, &f->variance, set0, set1);
@@ -143,7 +168,7 @@ RM_HOST_EXTERN int rm_norm_classify(const rm_norm_problem *f, int64_t set0, int6
   if (rm_norm_any_not_finite(n, x)) return RM_SET_INVALID;
   if ((f->centered && rm_norm_all_equal(n, x)) || (!f->centered && x[0] == 0.0 && rm_norm_all_equal(n, x)))
     return f->eps > 0.0 ? RM_SET_CONSTANT : RM_SET_INVALID;
-  return RM_SET_ORDINARY;
+  return rm_norm_is_positive(f, set0, set1, x) ? RM_SET_ORDINARY : RM_SET_INVALID;
 }
 
 RM_STATIC uint64_t rm_norm_exact_bits(double v, int format, uint32_t *flags) {
@@ -205,14 +230,6 @@ RM_STATIC uint64_t rm_norm_accurate_result(const rm_norm_problem *f, rm_norm_row
   }
   if (!finite) return rm_norm_special(rm_is_finite(x) ? rm_norm_deviation_sign(r, i) : x, w, b, f->format, flags);
   return rm_decide(rm_normalized_dd_ball, rm_normalized_ball, r, i, f->format, state);
-}
-
-RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_norm_row *r) {
-  r->norm = f;
-  r->n = rm_norm_length(f);
-  r->set0 = set0, r->set1 = set1;
-  r->limbs_dd_ball = r->limbs_ball = -1;
-  r->checked = 0;
 }
 
 #if RM_DEVICE
