@@ -14,8 +14,20 @@ from ._environment import guarded
 from ._scope import RANDOM_MODES as RANDOM_MODES
 
 
+class Part(int):
+    """A stream from an element on, which the elements of a result count from."""
+
+    first = 0
+
+
+def part(stream: int, first: int) -> Part:
+    made = Part(stream)
+    made.first = first
+    return made
+
+
 def place(mode: Any, seed: Any, stream: Any) -> tuple[str, int, int, int]:
-    """Checked, with element 0."""
+    """Checked, with the first element: 0, or that of a part."""
     if not isinstance(mode, str) or mode not in RANDOM_MODES:
         raise ValueError(f"mode must be one of {', '.join(RANDOM_MODES)}, not {mode!r}")
     numbers = []
@@ -26,7 +38,7 @@ def place(mode: Any, seed: Any, stream: Any) -> tuple[str, int, int, int]:
         if not 0 <= number < 2**64:
             raise ValueError(f"{name} must be from 0 to 2**64 - 1, not {number}")
         numbers.append(number)
-    return mode, numbers[0], numbers[1], 0
+    return mode, numbers[0], numbers[1], getattr(stream, "first", 0)
 
 
 def _deliver(result: np.ndarray, out: Any, where: Any = True) -> Any:
@@ -261,9 +273,9 @@ def _matmul(a: Any, b: Any, bias: Any, dtype: Any, at: tuple[str, int, int, int]
         result = up_down(np.asarray(_reductions.matmul(x, y)), seed, stream, own=True)
     else:
         for i, index in enumerate(np.ndindex(*batch)):
-            part = None if add is None else add[index]
+            more = None if add is None else add[index]
             _core.random_matmul(
-                NAMES[held], NAMES[target], x[index], y[index], part, result[index], (mode, seed, stream, first + i * m * n)
+                NAMES[held], NAMES[target], x[index], y[index], more, result[index], (mode, seed, stream, first + i * m * n)
             )
     if left.ndim == 1:
         result = result[..., 0, :]
@@ -279,10 +291,10 @@ def running(a: ArrayLike, b: ArrayLike, mode: str, terms: int, *, bias: Any, dty
     x, y = np.asarray(a), np.asarray(b)
     total, k = bias, x.shape[-1]
     for block, start in enumerate(range(0, max(k, 1), terms)):
-        part = slice(start, start + terms)
+        some = slice(start, start + terms)
         size = 0 if block == 0 else total.size
-        rows = y[part] if y.ndim == 1 else y[..., part, :]
-        total = _matmul(x[..., part], rows, total, dtype, (*at[:3], block * size))
+        rows = y[some] if y.ndim == 1 else y[..., some, :]
+        total = _matmul(x[..., some], rows, total, dtype, (*at[:3], at[3] + block * size))
     return _deliver(np.asarray(total), None)
 
 

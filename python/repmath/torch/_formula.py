@@ -8,6 +8,7 @@ from .. import _core
 from .._cuda import _calls
 from .._dtypes import NAMES
 from ._device_tensors import as_device_array
+from ._stepwise import HERE
 from ._tensors import FORMATS, fills_memory
 
 # By the formula and the number of tensors: the call that takes most of them.
@@ -19,6 +20,9 @@ def formula(name: str, a: float, *tensors: torch.Tensor, out: torch.Tensor | Non
 
     Raises TypeError for a format that is not of FORMATS, ValueError for tensors of several.
     """
+    if HERE.steps is not None:
+        rounded: torch.Tensor = HERE.steps.formula(name, a, tensors, out)
+        return rounded
     first = tensors[0]
     if out is None:
         key = name, len(tensors)

@@ -16,8 +16,17 @@ import repmath
 
 from .. import _core, _random_modes, rounding
 from .._dtypes import NAMES
-from . import _stochastic_convolution, _stochastic_quick, _stochastic_resize, _stochastic_rows, _stochastic_wide
-from ._aten.common import same_number
+from . import (
+    _stochastic_convolution,
+    _stochastic_lists,
+    _stochastic_quick,
+    _stochastic_resize,
+    _stochastic_rows,
+    _stochastic_statistics,
+    _stochastic_steps,
+    _stochastic_wide,
+)
+from ._aten.common import Uncovered, same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
@@ -551,6 +560,7 @@ def _own(name: str) -> Callable[..., Any]:
 
 HANDLERS |= {f"repmath::{name}.default": _own(name) for name in repmath._core.ufuncs if hasattr(rounding, name)}
 HANDLERS["repmath::matmul.default"] = _matmul
+FORMULAS: dict[str, Callable[..., Any]] = {**_stochastic_rows.HANDLERS, **_stochastic_statistics.HANDLERS}
 
 
 def _number(name: str, value: Any, bits: int) -> int:
@@ -719,19 +729,6 @@ def _as_tensors(made: Any) -> Any:
     return tuple(tensor(v) for v in made) if isinstance(made, tuple) else tensor(made)
 
 
-# Operators on lists: what they are for each tensor.
-_SINGLE = {
-    **{
-        f"{op}.{kind}": f"{op}.Tensor"
-        for op in ("add", "sub", "mul", "div")
-        for kind in ("List", "Scalar", "ScalarList", "Tensor")
-    },
-    **{f"{op}.default": f"{op}.default" for op in ("sqrt", "exp", "log", "reciprocal", "rsqrt", "tanh", "sigmoid")},
-    "norm.Scalar": "linalg_vector_norm.default",
-    "lerp.Scalar": "lerp.Scalar",
-}
-
-
 class _Mode(TorchDispatchMode):
     """Sees every operator before the library does."""
 
@@ -756,17 +753,23 @@ class _Mode(TorchDispatchMode):
             block.calls = number + 1
             raise
         # Each array has a number, however it was rounded; those of a list that was changed in place, and those between the steps of a call, too.
-        block.calls = number + max(
-            _stochastic_resize.ROUNDINGS.get(name, 1), sum(1 for _ in _tensors(args[0] if made is None else made))
-        )
+        count = sum(1 for _ in _tensors(args[0] if made is None else made))
+        least = 4 * count if name.startswith("_fused_") else _stochastic_resize.ROUNDINGS.get(name, 1)
+        block.calls = number + max(least, count)
         return made
 
     def _rounded(self, at: _Place, name: str, number: int, func: Any, args: Any, kwargs: Any) -> Any:
         block = self.block
         if not block._takes(name, number):
             return func(*args, **kwargs)
+        if name in _stochastic_steps.WRITE and (block.mode != "up_down" or name in _stochastic_steps.OPTIMISERS):
+            return self._written(at, name, func, args, kwargs)
         if block.mode == "up_down":
-            return self._perturbed(at, name, func(*args, **kwargs))
+            made = func(*args, **kwargs)
+            if made is None and name.startswith(("_foreach_", "_amp_foreach_")):
+                self._perturbed(at, name, args[0])
+                return None
+            return self._perturbed(at, name, made)
         if name.startswith("_foreach_"):
             return self._list(at, name, func, args, kwargs)
         if not name.split(".")[0].endswith("_"):
@@ -782,20 +785,19 @@ class _Mode(TorchDispatchMode):
         block = self.block
         base, _, overload = name.removeprefix("_foreach_").partition(".")
         inplace = base.endswith("_")
-        single = _SINGLE.get(f"{base.removesuffix('_')}.{overload}")
-        rest = [v if isinstance(v, (list, tuple)) else [v] * len(args[0]) for v in args[1:]]
-        if single is None or kwargs or any(len(v) != len(args[0]) for v in rest):
+        if base.removesuffix("_") in _stochastic_lists.SELECTS:
+            return func(*args, **kwargs)
+        single = _stochastic_lists.single(base, overload)
+        if single is None:
             block._lacks(name, "it is")
             return func(*args, **kwargs)
-        packet, kind = single.split(".")
         made = []
-        for i, values in enumerate(zip(args[0], *rest, strict=True)):
+        for i, (each, values, keywords) in enumerate(_stochastic_lists.each(single, args, kwargs)):
             if i > 0:
                 at.next()
-            each = getattr(getattr(torch.ops.aten, packet), kind)
             before = block.calls
             at.into = args[0][i] if inplace else None
-            made.append(self._one(at, single, each, values, {}))
+            made.append(self._one(at, single, each, values, keywords))
             block.calls = before
         if not inplace:
             return made
@@ -804,9 +806,20 @@ class _Mode(TorchDispatchMode):
                 old.copy_(new)
         return None
 
+    def _written(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        """An operator that writes into its arguments itself."""
+        try:
+            return _stochastic_steps.written(at, func, args, kwargs)
+        except _Lacks as error:
+            reason = str(error)
+        except Uncovered as error:
+            reason = f"of {error} it is"
+        self.block._lacks(name, reason)
+        return func(*args, **kwargs)
+
     def _one(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
         """The results of a call: of its handler, of its formula, or rounded to nearest."""
-        handler, formula = HANDLERS.get(name), _stochastic_rows.HANDLERS.get(name)
+        handler, formula = HANDLERS.get(name), FORMULAS.get(name)
         reason, nearest, inplace = "it is", None, name.split(".")[0].endswith("_")
         if handler is not None:
             try:
@@ -844,6 +857,13 @@ class _Mode(TorchDispatchMode):
             except Unknown as error:
                 at.words, self.block.calls = words, calls
                 reason = str(error) if reason == "it is" else reason
+        elif _stochastic_steps.has(name):
+            try:
+                return _stochastic_steps.rounded(at, func, args, kwargs)
+            except _Lacks as error:
+                reason = str(error)
+            except Uncovered as error:
+                reason = f"of {error} it is"
         self.block._lacks(name, reason)
         return nearest
 

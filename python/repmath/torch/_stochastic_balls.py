@@ -332,7 +332,9 @@ class Last:
     def _words(self, places: list[int]) -> list[int]:
         _, seed, stream, first = self.place
         if len(places) > 256:
-            words: list[int] = _random_modes.words(first + places[-1] + 1, seed, stream)[first:][places].tolist()
+            every = np.empty(places[-1] + 1, np.uint32)
+            _core.rounding_words(seed, stream, first, every)
+            words: list[int] = every[places].tolist()
             return words
         word, found = np.empty(1, np.uint32), []
         for place in places:

@@ -440,7 +440,7 @@ def _added(call: Call, fixed: Any, tensors: Any, slices: Any, n: int, places: li
 # --- functions of `_aten`
 
 
-def _pointwise(names: str, function: Callable[..., float]) -> Callable[[Call], Value]:
+def _pointwise(names: str, function: Callable[..., float], at_zero: int | None = None) -> Callable[[Call], Value]:
     def make(call: Call) -> Value:
         columns = [
             np.broadcast_to(call.array(n) if isinstance(call[n], torch.Tensor) else np.float64(call[n]), call.shape)
@@ -449,6 +449,8 @@ def _pointwise(names: str, function: Callable[..., float]) -> Callable[[Call], V
 
         def value(place: int, bits: int) -> Interval:
             at = np.unravel_index(place, call.shape)
+            if at_zero is not None and columns[0][at] == 0:
+                return point(at_zero, bits)
             held = enclosures.enclosed(function, *(float(c[at]) for c in columns))
             if held is None:
                 raise Unknown(OPEN)
@@ -514,7 +516,7 @@ MADE: dict[str, Callable[[Call], Value]] = {
     "std_mean": _moment(True),
     "logsumexp": _log_sum,
     **{
-        name: _pointwise("self", _bessel(kind))
+        name: _pointwise("self", _bessel(kind), int(kind[0] == 0))
         for which, kind in bessel.KINDS.items()
         for name in _BESSEL_NAMES[which].split()
     },

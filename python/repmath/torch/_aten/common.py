@@ -8,13 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ... import _core
+from ... import _core, _reductions, _scatter, _statistics
 from ..._dtypes import F64
 from ..._float8 import to_float8
 from ..._narrow import convert_array as convert_array
 from ..._narrow import may_be_boundary, narrow
 from ..._narrow import nearest_odd as nearest_odd
 from .._formula import formula
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -53,6 +54,9 @@ def convert(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         return t
     if t.is_complex() or dtype.is_complex:
         return _convert_complex(t, dtype)
+    if HERE.steps is not None:
+        rounded: torch.Tensor = HERE.steps.convert(t, dtype)
+        return rounded
     made: Any = _CAST(t, dtype=dtype)
     if made is not NotImplemented:
         converted: torch.Tensor = made
@@ -278,6 +282,9 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
     Operands count as they are, also those that the format does not hold: numbers, tensors without axes, integers. Such calls, and those
     with a narrower `out`, are taken in binary64 (see `once`).
     """
+    if HERE.steps is not None:
+        rounded: torch.Tensor = HERE.steps.apply(name, values, dtype, out)
+        return rounded
     if out is None and name in _QUICK and isinstance(values[0], torch.Tensor) and dtype in (None, values[0].dtype):
         quick: Any = _QUICK[name](*values)
         if quick is not NotImplemented:
@@ -312,6 +319,60 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
     return made if out is None else write(out, made)
 
 
+# Steps of composed operators that are not elementwise, of arrays: exact, rounded once.
+
+
+def step(name: str, *arrays: Any) -> Array:
+    """An elementwise function."""
+    if HERE.steps is not None:
+        rounded: Array = HERE.steps.step(name, *arrays)
+        return rounded
+    made: Array = UFUNCS[name](*arrays)
+    return made
+
+
+def total(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
+    if HERE.steps is not None:
+        rounded: Array = HERE.steps.total(a, axis, keepdims, dtype)
+        return rounded
+    made: Array = _reductions.sum(a, axis=axis, keepdims=keepdims, dtype=dtype)
+    return made
+
+
+def average(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
+    if HERE.steps is not None:
+        rounded: Array = HERE.steps.average(a, axis, keepdims, dtype)
+        return rounded
+    made: Array = _statistics.mean(a, axis=axis, keepdims=keepdims, dtype=dtype)
+    return made
+
+
+def length(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
+    """The root of the sum of squares."""
+    if HERE.steps is not None:
+        rounded: Array = HERE.steps.length(a, axis, keepdims, dtype)
+        return rounded
+    made: Array = _statistics.norm(a, axis=axis, keepdims=keepdims, dtype=dtype)
+    return made
+
+
+def products(a: Array, b: Array, dtype: Any = None) -> Array:
+    if HERE.steps is not None:
+        rounded: Array = HERE.steps.products(a, b, dtype)
+        return rounded
+    made: Array = _reductions.matmul(a, b, dtype=dtype)
+    return made
+
+
+def segment_sum(terms: Array, at: Array, count: int) -> Array:
+    """Row i of the result is the sum of the rows of `terms` for which `at` is i."""
+    if HERE.steps is not None:
+        rounded: Array = HERE.steps.segment_sum(terms, at, count)
+        return rounded
+    made: Array = _scatter.segment_sum(terms, at, count)
+    return made
+
+
 # The formulas of include/repmath/formulas.h that round, of rational numbers.
 _RATIONAL: dict[str, Callable[..., Fraction]] = {
     "scaled": lambda a, x: a * x,
@@ -333,6 +394,9 @@ def formula_of(
 ) -> torch.Tensor:
     """A formula of a number and tensors, rounded once to the format `dtype` (by default that of the first one), or to that of `out` where
     this is narrower. As in `apply` operands count as they are."""
+    if HERE.steps is not None:
+        rounded: torch.Tensor = HERE.steps.formula_of(name, a, tensors, dtype, out)
+        return rounded
     result = tensors[0].dtype if dtype is None else dtype
     if result not in FORMATS:
         raise Uncovered(f"results of {result}")

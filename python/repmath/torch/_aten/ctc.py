@@ -12,10 +12,13 @@ import numpy as np
 import torch
 
 from .._tensors import as_array, as_tensor
-from .common import UFUNCS, Array, Uncovered, convert, kernel, widened
+from .common import Array, Uncovered, convert, kernel, step, widened
 
 _Lengths: TypeAlias = Sequence[int] | torch.Tensor
-_either = UFUNCS["logaddexp"]
+
+
+def _either(a: Array, b: Array) -> Array:
+    return step("logaddexp", a, b)
 
 
 @dataclass
@@ -64,7 +67,8 @@ def _alphas(texts: _Texts) -> Array:
     made = [now]
     for scores in texts.scores[1:]:
         now = _either(now, _before(now, 1))
-        now = _either(now, np.where(texts.skips, _before(made[-1], 2), -np.inf)) + scores
+        now = _either(now, np.where(texts.skips, _before(made[-1], 2), -np.inf))
+        now = step("add", now, scores)
         made.append(now)
     return np.stack(made, 1)
 
@@ -75,13 +79,13 @@ def _betas(texts: _Texts) -> Array:
     ends = (state >= texts.states[:, None] - 2) & (state < texts.states[:, None])
     skips = _before(texts.skips[:, ::-1], 2)[:, ::-1] == 1  # whether the state two after may come next
     now, made = np.full(texts.classes.shape, -np.inf), []
-    for step, scores in reversed(list(enumerate(texts.scores))):
+    for number, scores in reversed(list(enumerate(texts.scores))):
         following = now[:, ::-1]
         ways = _either(now, _before(following, 1)[:, ::-1])
         ways = _either(ways, np.where(skips, _before(following, 2)[:, ::-1], -np.inf))
-        last = (step == texts.steps - 1)[:, None]
-        now = np.where(last, np.where(ends, 0.0, -np.inf), ways) + scores
-        now[step >= texts.steps] = -np.inf
+        last = (number == texts.steps - 1)[:, None]
+        now = step("add", np.where(last, np.where(ends, 0.0, -np.inf), ways), scores)
+        now[number >= texts.steps] = -np.inf
         made.append(now)
     return np.stack(made[::-1], 1)
 
@@ -130,11 +134,12 @@ def ctc_loss_backward(
     alphas, scores, received = as_array(log_alpha), as_array(widened(log_probs)), as_array(widened(g)).reshape(-1, 1)
     samples: Any = np.arange(len(alphas))
     with np.errstate(all="ignore"):
-        both, losses = np.moveaxis(alphas + _betas(texts), 1, 0), _losses(texts, alphas)
+        both, losses = np.moveaxis(step("add", alphas, _betas(texts)), 1, 0), _losses(texts, alphas)
         sums = np.full(scores.shape, -np.inf)
         for state, classes in enumerate(texts.classes.T):
             sums[:, samples, classes] = _either(sums[:, samples, classes], both[..., state])
-        made = (UFUNCS["exp"](scores) - UFUNCS["exp"](sums + losses[:, None] - scores)) * received
+        beside = step("exp", step("subtract", step("add", sums, losses[:, None]), scores))
+        made = step("multiply", step("subtract", step("exp", scores), beside), received)
     made[np.arange(len(scores))[:, None] >= texts.steps] = 0
     if zero_infinity:
         made[:, np.isinf(losses)] = 0

@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ... import _reductions, _scatter
+from ... import _reductions
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, convert, convert_array, kernel, widened
+from .common import KERNELS, Array, Uncovered, apply, convert, convert_array, kernel, segment_sum, total, widened
 
 _Number: TypeAlias = float | int
 _AT_ONCE = 1 << 22  # differences that are in memory
@@ -91,7 +92,7 @@ def _euclidean(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor | None:
 def cdist_forward(x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: int | None = None) -> torch.Tensor:
     if not p >= 0:
         raise ValueError(f"p={p}")
-    if p == 2 and x1.dtype in FORMATS and x1.dtype is x2.dtype is not torch.float64:
+    if p == 2 and HERE.steps is None and x1.dtype in FORMATS and x1.dtype is x2.dtype is not torch.float64:
         if x1.shape[-1] == x2.shape[-1] and x1.numel() and x2.numel():
             distances = _euclidean(x1, x2)
             if distances is not None:
@@ -121,9 +122,7 @@ def _slopes(g: torch.Tensor, d: torch.Tensor, p: float, distance: torch.Tensor) 
 @kernel
 def cdist_backward(g: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, p: float, distance: torch.Tensor) -> torch.Tensor:
     parts = [
-        as_tensor(
-            _reductions.sum(as_array(_slopes(g[..., r, :], d, p, distance[..., r, :])), axis=-2, dtype=FORMATS[x1.dtype])
-        )
+        as_tensor(total(as_array(_slopes(g[..., r, :], d, p, distance[..., r, :])), -2, dtype=FORMATS[x1.dtype]))
         for r, d in _blocks(x1, x2)
     ]
     return torch.cat(parts, -2)
@@ -148,7 +147,7 @@ def pdist_backward(g: torch.Tensor, x: torch.Tensor, p: float, distance: torch.T
     first, second, d = _pairs(x)
     slopes = _slopes(g, d, p, distance)
     places = as_array(torch.cat((first, second)))
-    return convert(as_tensor(_scatter.segment_sum(as_array(torch.cat((slopes, slopes.neg()))), places, len(x))), x.dtype)
+    return convert(as_tensor(segment_sum(as_array(torch.cat((slopes, slopes.neg()))), places, len(x))), x.dtype)
 
 
 @kernel

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ... import _core, _reductions, _scatter, _statistics
+from ... import _core, _reductions, _statistics
 from ..._dtypes import NAMES
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, kernel, widened
+from .common import KERNELS, Array, Uncovered, apply, kernel, products, segment_sum, total, widened
 from .reductions import alike
 
 _Maybe: TypeAlias = torch.Tensor | None
@@ -39,9 +39,9 @@ def _collected(
 def _weighted(weights: _Maybe, dtype: torch.dtype) -> Callable[[Array, Array], Any]:
     """The sum over axis 1, of lines times the weights of their places."""
     if weights is None:
-        return lambda lines, places: _reductions.sum(lines, axis=1, dtype=FORMATS[dtype])
+        return lambda lines, places: total(lines, 1, dtype=FORMATS[dtype])
     all_weights = as_array(weights)
-    return lambda lines, places: _reductions.matmul(all_weights[places][:, None], lines, dtype=FORMATS[dtype])[:, 0]
+    return lambda lines, places: products(all_weights[places][:, None], lines, FORMATS[dtype])[:, 0]
 
 
 def _gathered(
@@ -122,7 +122,7 @@ def embedding_bag_backward(
     kept = (indices != padding_idx).nonzero().reshape(-1)
     bags, rows = _bags(offsets, indices.numel())[kept], indices[kept]
     if mode == _SUM and per_sample_weights is None:
-        return as_tensor(_scatter.segment_sum(as_array(g[bags]), as_array(rows), num_weights))
+        return as_tensor(segment_sum(as_array(g[bags]), as_array(rows), num_weights))
     lines, weights = g[bags], None
     if mode == _MEAN:
         counts = torch.bincount(bags, minlength=g.shape[0])[bags]

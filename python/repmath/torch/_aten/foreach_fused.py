@@ -1,5 +1,6 @@
 """Operators on lists of tensors, fused optimiser steps, and the scaling of gradients."""
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -179,7 +180,11 @@ KERNELS["fused_adam"] = _scaled(_adam(optim.adam_step))
 KERNELS["fused_adamw"] = _scaled(_adam(optim.adamw_step))
 
 
-def _sgd(
+def _sgd(step_function: Callable[..., None], *arguments: Any, **options: Any) -> None:
+    _sgd_of(*arguments, **options, step_function=step_function)
+
+
+def _sgd_of(
     params: _Tensors,
     grads: _Tensors,
     momentum_buffers: _Tensors,
@@ -191,10 +196,11 @@ def _sgd(
     nesterov: bool,
     maximize: bool,
     is_first_step: bool,
+    step_function: Callable[..., None],
 ) -> None:
     for i, p in enumerate(params):
         buffer = _in_place(momentum_buffers[i], "a buffer") if momentum else None
-        optim.sgd_step(
+        step_function(
             _in_place(p, "a parameter"),
             as_array(grads[i]),
             buffer,
@@ -208,7 +214,7 @@ def _sgd(
         )
 
 
-KERNELS["fused_sgd"] = _scaled(_sgd)
+KERNELS["fused_sgd"] = _scaled(functools.partial(_sgd, optim.sgd_step))
 
 
 def _adagrad(

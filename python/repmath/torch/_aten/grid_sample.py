@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import _core, _reductions, _scatter
+from ... import _core
 from ..._dtypes import NAMES
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, convert, kernel, widened
+from .common import Array, Uncovered, convert, kernel, products, segment_sum, step, widened
 
 _NEAREST, _BICUBIC = 1, 2
 
@@ -51,9 +52,9 @@ def _values(x: torch.Tensor, at: Array) -> Array:
 def grid_sampler(x: torch.Tensor, grid: torch.Tensor, mode: int, padding: int, align_corners: bool) -> torch.Tensor:
     at, weight, _ = _terms(x, grid, mode, padding, align_corners)
     shape = *x.shape[:2], *grid.shape[1:-1]
-    if x.dtype is torch.float64:
+    if x.dtype is torch.float64 or HERE.steps is not None:
         weight = np.where(at < 0, 0.0, weight).swapaxes(1, 2)
-        made = _reductions.matmul(weight[:, :, None], _values(x, at))[:, :, 0]
+        made = products(weight[:, :, None], _values(x, at), FORMATS[x.dtype])[:, :, 0]
         return as_tensor(np.ascontiguousarray(np.moveaxis(made, 2, 1))).view(shape)
     planes = np.ascontiguousarray(as_array(x)).reshape(x.shape[0] * x.shape[1], math.prod(x.shape[2:]), 1)
     sampled = np.empty((len(planes), at.shape[2], 1), planes.dtype)
@@ -72,14 +73,14 @@ def grid_sampler_backward(
     samples, channels, size = x.shape[0], x.shape[1], math.prod(x.shape[2:])
     if output_mask[0]:
         inside = at >= 0
-        terms = (weight[..., None] * received[:, None])[inside]
+        terms = step("multiply", weight[..., None], received[:, None])[inside]
         ids = (at + size * np.arange(samples)[:, None, None])[inside]
-        sums = _scatter.segment_sum(terms, ids, samples * size).reshape(samples, size, channels)
+        sums = segment_sum(terms, ids, samples * size).reshape(samples, size, channels)
         of_x = convert(as_tensor(np.ascontiguousarray(np.moveaxis(sums, 1, 2))), x.dtype).view(x.shape)
     if output_mask[1]:
-        each = _reductions.matmul(_values(x, at), received[..., None])  # of each tap, over the channels
+        each = products(_values(x, at), received[..., None])  # of each tap, over the channels
         parts = np.moveaxis(slopes, 1, 0).swapaxes(2, 3)[..., None, :]  # (numbers of the grid, samples, places, 1, taps)
-        made = _reductions.matmul(parts, each, dtype=FORMATS[x.dtype])[..., 0, 0]
+        made = products(parts, each, FORMATS[x.dtype])[..., 0, 0]
         of_grid = as_tensor(np.ascontiguousarray(np.moveaxis(made, 0, -1))).view(grid.shape)
     return of_x, of_grid
 
@@ -101,5 +102,5 @@ def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool) -
         raise ValueError(f"theta of shape {tuple(theta.shape)} for size {tuple(size)}")
     axes = np.meshgrid(*(_grid_axis(n, align_corners) for n in size[2:]), indexing="ij")
     places = np.stack([*axes[::-1], np.ones_like(axes[0])], -1).reshape(-1, dims + 1)
-    made = _reductions.matmul(places, as_array(widened(theta)).swapaxes(1, 2), dtype=FORMATS[theta.dtype])
+    made = products(places, as_array(widened(theta)).swapaxes(1, 2), FORMATS[theta.dtype])
     return as_tensor(np.ascontiguousarray(made)).view(size[0], *size[2:], dims)

@@ -10,6 +10,7 @@ import torch
 from ... import _core
 from ..._dtypes import F64, NAMES
 from ..._prod import scattered
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, convert, integers, kernel, same_number
 from .reductions import alike
@@ -43,7 +44,7 @@ def reduced_lines(
     x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, reduce: str, include_self: bool
 ) -> torch.Tensor:
     """x with each line that the index names reduced with the lines of the source that it names it for."""
-    if x.dtype in FORMATS and x.dtype is source.dtype and index.numel() and x.numel():
+    if HERE.steps is None and x.dtype in FORMATS and x.dtype is source.dtype and index.numel() and x.numel():
         found = _reduced_arrays(
             as_array(x), as_array(index.to(torch.int64).contiguous()), as_array(source), reduce, include_self
         )

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ... import _scatter
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import KERNELS, Array, convert, integers, kernel, widened
 
@@ -70,6 +71,8 @@ def histc(x: torch.Tensor, bins: int = 100, min: _Number = 0, max: _Number = 0) 
 def _weighed(at: Array, n: int, weight: torch.Tensor) -> torch.Tensor:
     """The exact sums of the weights of each of n bins, rounded."""
     start = weight.new_zeros(n)
+    if HERE.steps is not None:
+        return as_tensor(HERE.steps.scatter_add(as_array(start), 0, at, as_array(weight)))
     return as_tensor(_scatter.index_add(as_array(start), at, as_array(weight)))
 
 

@@ -13,6 +13,7 @@ from ... import nn
 from ..._reductions import sum as exact_sum
 from .._deviations import eps_before, marked
 from .._device_tensors import sent
+from .._stepwise import HERE
 from .._tensors import as_array, as_tensor
 from .common import Array, Uncovered, apply, convert, format_of, kernel, together
 
@@ -324,6 +325,8 @@ def _loss(name: str, *parameters: str) -> None:
                 return gradient(g, x, target, 0, *values)
             wide = gradient(*(convert(t, torch.float64) for t in (g, x, target)), 0, *values)
             return convert(apply("divide", wide, float(x.numel())), format_of(g, x))
+        if HERE.steps is not None:
+            return as_tensor(HERE.steps.loss_gradient(name, g, x, target, reduction, *values))
         return as_tensor(backward(as_array(g), as_array(x), as_array(target), reduction=_REDUCTIONS[reduction], **options))
 
     call.__name__, gradient.__name__ = name, f"{name}_backward"

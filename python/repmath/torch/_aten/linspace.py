@@ -9,6 +9,7 @@ import torch
 
 from ..._dtypes import F64
 from ..._spaced import spaced
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_tensor
 from .common import DIGITS, UFUNCS, Array, Uncovered, convert_array, kernel, once
 
@@ -92,6 +93,9 @@ def _spaced(operator: Any, start: Any, end: Any, steps: int, numbers: tuple[Any,
 def _rounded(limits: tuple[_Number, _Number], steps: int, form: Any, base: float | None = None) -> Array:
     """The spaced numbers, or the powers of a base with these exponents, rounded to a format. Few of them are kept for the next calls; zeros of both
     signs are two limits."""
+    if HERE.steps is not None:
+        drawn: Array = HERE.steps.spaced(limits, steps, form, base)
+        return drawn
     if steps > 1 << 10 or not all(abs(v) < 1e300 for v in limits):
         return _of_base(base, *limits, steps, form)
     return _kept(base, *limits, steps, form, *(math.copysign(1.0, v) for v in (*limits, base or 0.0))).copy()

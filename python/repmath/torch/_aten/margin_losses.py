@@ -4,9 +4,8 @@ from typing import Any, TypeAlias
 
 import torch
 
-from ... import _reductions, _statistics
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Uncovered, apply, convert, kernel, widened
+from .common import Uncovered, apply, average, convert, kernel, total, widened
 
 _Number: TypeAlias = float | int
 _Maybe: TypeAlias = torch.Tensor | None
@@ -18,8 +17,8 @@ def _reduced(terms: torch.Tensor, reduction: int, dtype: torch.dtype, axis: Any 
         raise Uncovered(f"tensors of {dtype}")
     if reduction == 0:
         return convert(terms, dtype)
-    function: Any = _statistics.mean if reduction == 1 else _reductions.sum
-    return as_tensor(function(as_array(terms), axis=axis, dtype=FORMATS[dtype]))
+    function = average if reduction == 1 else total
+    return as_tensor(function(as_array(terms), axis, dtype=FORMATS[dtype]))
 
 
 def _over(x: torch.Tensor, n: int) -> torch.Tensor:
@@ -91,7 +90,7 @@ def multi_margin_loss_backward(
         slope = apply("multiply", slope, weights)
     made = apply("multiply", slope, widened(g).reshape(-1, 1))
     made = torch.where(room > 0, made, made.new_zeros(()))
-    sums = as_tensor(_reductions.sum(as_array(made), axis=1, keepdims=True)).neg()
+    sums = as_tensor(total(as_array(made), 1, True)).neg()
     made = made.scatter(1, at, sums)
     return convert(_over(made, rows.numel() if reduction == 1 else rows.shape[1]), x.dtype).view(x.shape)
 
@@ -125,10 +124,10 @@ def multilabel_margin_loss_forward(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     rows, lists, among = _labels(x, target)
     sums = [_reduced(room, 2, torch.float64) for room in _rooms(rows, lists, among)]
-    total = torch.stack(sums) if sums else rows.new_zeros(0)
+    each = torch.stack(sums) if sums else rows.new_zeros(0)
     if reduction:
-        total = _reduced(total, reduction, torch.float64)
-    made = convert(_over(total, rows.shape[1]), x.dtype)
+        each = _reduced(each, reduction, torch.float64)
+    made = convert(_over(each, rows.shape[1]), x.dtype)
     return made.view(x.shape[:-1] if reduction == 0 else ()), among.to(x.dtype).view(target.shape)
 
 

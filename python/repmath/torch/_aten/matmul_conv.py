@@ -11,6 +11,7 @@ from ... import _convolution, _core, _reductions
 from ..._contractions import einsum
 from ..._dtypes import NAMES
 from ..._narrow import narrow
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import Array, Uncovered, apply, convert_array, integers, kernel, widened
 
@@ -280,5 +281,7 @@ def trilinear(
         labels = [d for d in range(rank) if t.shape[d] != 1 or shape[d] == 1]
         operands += [as_array(t.reshape([t.shape[d] for d in labels])), labels]
     kept = [d for d in range(rank) if d not in summed]
+    if HERE.steps is not None:
+        return as_tensor(HERE.steps.contracted(as_array(pair), as_array(placed[2]), sorted(summed), FORMATS[i1.dtype]))
     made = einsum(*operands, kept, dtype=FORMATS[i1.dtype])
     return as_tensor(np.ascontiguousarray(made))

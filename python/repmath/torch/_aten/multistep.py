@@ -7,7 +7,8 @@ import torch
 
 from ... import _core
 from .._formula import formula
-from .._tensors import FORMATS, as_array, as_tensor
+from .._stepwise import HERE
+from .._tensors import FORMATS
 from .common import (
     KERNELS,
     Uncovered,
@@ -18,7 +19,6 @@ from .common import (
     in_binary64,
     integers,
     kernel,
-    once,
     together,
     widened,
 )
@@ -72,7 +72,7 @@ def glu_backward(g: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
     product = _times(widened(g), widened(a))
     if x.dtype is torch.float64:
         return torch.cat((first, apply("sigmoid_backward", product, b)), dim)
-    second = as_tensor(once("sigmoid_backward", FORMATS[x.dtype], as_array(product), as_array(widened(b))))
+    second = apply("sigmoid_backward", product, widened(b), out=torch.empty_like(b, memory_format=torch.contiguous_format))
     return torch.cat((first, second), dim)
 
 
@@ -103,7 +103,7 @@ LGAMMA = _core.Special(3, (), [])
 
 def _lgamma(x: torch.Tensor) -> torch.Tensor:
     """Of a tensor of binary64."""
-    made: Any = LGAMMA(x)
+    made: Any = LGAMMA(x) if HERE.steps is None else NotImplemented
     found: torch.Tensor = apply("lgamma", x) if made is NotImplemented else made
     return found
 
@@ -239,6 +239,8 @@ def angle(x: torch.Tensor) -> torch.Tensor:
     if x.is_complex():
         raise Uncovered("complex numbers")
     x = as_float(x)
+    if HERE.steps is not None:
+        return torch.where(x.isnan(), x, torch.where(x < 0, HERE.steps.half_turns(x.shape, x.dtype), x.new_zeros(())))
     pi = convert(torch.full((), 3.141592653589793, dtype=torch.float64), x.dtype)
     made, nan = (x < 0).to(x.dtype).mul_(pi), x.isnan()  # times 0 or 1: exact
     return torch.where(nan, x, made) if bool(nan.any()) else made

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from ..._prod import product
+from .._stepwise import HERE
 from .._tensors import as_tensor
 from .common import Array, counted, in_binary64, integers, kernel, whole
 from .reductions import _axes, _operand, _result
@@ -26,6 +27,8 @@ def prod(x: torch.Tensor, dim: int | None = None, keepdim: bool = False, *, dtyp
             return torch.ops.aten.prod(terms, dtype=dtype)
         return torch.ops.aten.prod.dim_int(terms, dim, keepdim, dtype=dtype)
     a, axis = _factors_of(x, dtype), _axes(x, dim)
+    if HERE.steps is not None:
+        return as_tensor(HERE.steps.product(a, axis, keepdim, _result(x, dtype)))
     if axis is None:
         return as_tensor(product(a.reshape(-1), _result(x, dtype), False)).view((1,) * x.ndim if keepdim else ())
     made = as_tensor(product(np.moveaxis(a, axis, -1), _result(x, dtype), False))

@@ -9,8 +9,23 @@ import torch
 from ... import _reductions, _scatter, _statistics
 from ..._memory import on_device
 from ..._sums import over_axes
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Array, Uncovered, apply, as_float, convert, counted, integers, kernel, whole
+from .common import (
+    KERNELS,
+    Array,
+    Uncovered,
+    apply,
+    as_float,
+    average,
+    convert,
+    counted,
+    integers,
+    kernel,
+    length,
+    total,
+    whole,
+)
 
 _Dims: TypeAlias = int | Sequence[int] | None
 
@@ -63,6 +78,8 @@ def sum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: tor
     if dtype is not None and counted(dtype):
         return torch.ops.aten.sum.dim_IntList(whole(x, dtype), dim, keepdim, dtype=dtype)
     a = _operand(x, dtype)
+    if HERE.steps is not None:
+        return as_tensor(total(a, _axes(x, dim), keepdim, _result(x, dtype)))
     made = _over_axes("sum", a, dim, keepdim, _result(x, dtype))
     if made is not None:
         return made
@@ -73,6 +90,8 @@ def sum(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: tor
 @kernel
 def mean(x: torch.Tensor, dim: _Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> torch.Tensor:
     a = _operand(x, dtype)
+    if HERE.steps is not None:
+        return as_tensor(average(a, _axes(x, dim), keepdim, _result(x, dtype)))
     made = _over_axes("mean", a, dim, keepdim, _result(x, dtype))
     if made is not None:
         return made
@@ -113,9 +132,9 @@ def vector_norm(
     a = _operand(x, dtype)
     result = _result(x, dtype)
     if ord == 2:
-        return as_tensor(_statistics.norm(a, axis=_axes(x, dim), keepdims=keepdim, dtype=result))
+        return as_tensor(length(a, _axes(x, dim), keepdim, result))
     if ord == 1:
-        return as_tensor(_reductions.sum(np.abs(a), axis=_axes(x, dim), keepdims=keepdim, dtype=result))
+        return as_tensor(total(np.abs(a), _axes(x, dim), keepdim, result))
     if ord in (float("inf"), float("-inf")):
         reduced = (torch.amax if ord > 0 else torch.amin)(x.abs(), () if dim is None else dim, keepdim)
         return reduced if dtype is None else convert(reduced, dtype)
@@ -128,8 +147,8 @@ def vector_norm(
 def _general_norm(x: torch.Tensor, ord: float, dim: _Dims, keepdim: bool) -> torch.Tensor:
     """(sum of |x|**ord)**(1/ord) in binary64, a rounding each."""
     powers = apply("pow", convert(x.abs(), torch.float64), ord)
-    total = as_tensor(_reductions.sum(as_array(powers), axis=_axes(x, dim), keepdims=keepdim))
-    return apply("pow", total, 1.0 / ord)
+    sums = as_tensor(total(as_array(powers), _axes(x, dim), keepdim))
+    return apply("pow", sums, 1.0 / ord)
 
 
 @kernel
@@ -211,6 +230,8 @@ def scatter_add(x: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Tenso
     if x.ndim == 0 or index.ndim == 0:
         return scatter_add(x.reshape(-1), dim, index.reshape(-1), src.reshape(-1)).view(x.shape)
     source = as_array(src)[tuple(slice(n) for n in index.shape)]
+    if HERE.steps is not None:
+        return as_tensor(HERE.steps.scatter_add(as_array(x), dim, as_array(index), source))
     return as_tensor(_scatter.scatter_add(as_array(x), dim, as_array(index), source))
 
 

@@ -2,9 +2,8 @@
 
 import torch
 
-from ... import _reductions
 from .._tensors import as_array, as_tensor
-from .common import KERNELS, apply, convert, kernel, widened
+from .common import KERNELS, apply, convert, kernel, products, widened
 
 
 def _axes(v: torch.Tensor, dim: int) -> list[int]:
@@ -30,7 +29,7 @@ def weight_norm_backward(
     axes, wide, r = _axes(v, dim), widened(v), widened(received)
     norm = KERNELS["vector_norm"](wide, 2, axes, True)
     lines = [as_array(t.movedim(dim, 0).reshape(v.shape[dim], -1)) for t in (r, wide)]
-    sums = as_tensor(_reductions.matmul(lines[0][:, None], lines[1][..., None])).view(norm.shape)
+    sums = as_tensor(products(lines[0][:, None], lines[1][..., None])).view(norm.shape)
     by_g = apply("divide", sums, norm)
     rest = apply("subtract", r, apply("multiply", wide, apply("divide", by_g, norm)))
     by_v = apply("divide", apply("multiply", rest, widened(g)), norm)
