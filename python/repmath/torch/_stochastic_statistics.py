@@ -1,5 +1,7 @@
 """More norms of stochastic(): by running statistics, the gradients of RMS norm, and batch norm of its newer operators. Formulas as in `_stochastic_rows`."""
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -73,7 +75,10 @@ def rms_norm_backward(at: Any, nearest: Any, g: Any, x: Any, shape: Any, weight:
     size = int(np.prod(shape))
     rows, grads = a.reshape(-1, size), h.reshape(-1, size)
     w = _weight(weight, (1, size), 1.0)
-    bad = ~(np.isfinite(rows) & np.isfinite(grads)).all(-1, keepdims=True) | (not eps > 0)
+    bad = ~(np.isfinite(rows) & np.isfinite(grads)).all(-1, keepdims=True)
+    if not eps > 0:
+        for i in np.flatnonzero(~bad[:, 0]).tolist():
+            bad[i] = sum((Fraction(v) ** 2 for v in rows[i].tolist()), Fraction(0)) / size + Fraction(eps) <= 0
 
     def of_x() -> Any:
         skip = (bad | ~np.isfinite(w)).reshape(a.shape)
@@ -95,7 +100,7 @@ def rms_norm_backward(at: Any, nearest: Any, g: Any, x: Any, shape: Any, weight:
     return made, of_weight(), nearest[2]
 
 
-HANDLERS = {
+HANDLERS: dict[str, Callable[..., Any]] = {
     "_batch_norm_with_update.default": batch_norm_of_update,
     "native_batch_norm_backward.default": batch_norm_backward,
     "batch_norm_backward.default": batch_norm_backward,
