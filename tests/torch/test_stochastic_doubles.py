@@ -12,8 +12,10 @@ import rounding_oracle
 torch = pytest.importorskip("torch")
 
 import repmath.torch  # noqa: E402
-from repmath.torch import _stochastic_balls, _stochastic_doubles, stochastic  # noqa: E402
-from repmath.torch._stochastic_doubles import Doubles  # noqa: E402
+from repmath import _random_balls as _stochastic_balls  # noqa: E402
+from repmath import _random_doubles as _stochastic_doubles  # noqa: E402
+from repmath._random_doubles import Doubles  # noqa: E402
+from repmath.torch import stochastic  # noqa: E402
 
 N = 120
 

@@ -18,9 +18,9 @@ from opinfo_cases import DATABASE, arguments, samples  # noqa: E402
 
 torch = pytest.importorskip("torch")
 
+from repmath._random_balls import Last  # noqa: E402
 from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_exact, _stochastic_wide, reproducible, stochastic  # noqa: E402
 from repmath.torch._aten.table import OPERATORS  # noqa: E402
-from repmath.torch._stochastic_balls import Last  # noqa: E402
 from repmath.torch._tensors import as_tensor  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}

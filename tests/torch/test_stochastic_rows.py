@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch")
 
 import repmath.torch  # noqa: E402
 from repmath import _core, _random_modes  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic_balls, _stochastic_quick, stochastic  # noqa: E402
+from repmath import _random_balls as _stochastic_balls  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic_quick, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 EPS = 1e-5

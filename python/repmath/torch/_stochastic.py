@@ -16,6 +16,7 @@ import repmath
 
 from .. import _core, _random_modes, rounding
 from .._dtypes import NAMES
+from .._random_balls import Last
 from . import (
     _stochastic_convolution,
     _stochastic_lists,
@@ -30,7 +31,6 @@ from ._aten.common import Uncovered, same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
-from ._stochastic_balls import Last
 from ._stochastic_exact import Unknown
 from ._stochastic_places import PHASES, Places, Rounding
 from ._tensors import FORMATS

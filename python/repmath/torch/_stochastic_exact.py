@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from .._random_balls import Interval
 from ._aten import bessel, enclosures, polynomials, special, zeta
-from ._stochastic_balls import Interval
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
 from ._tensors import tensor_inside as as_tensor

@@ -17,10 +17,10 @@ import torch
 
 from .. import _core
 from .._dtypes import NAMES
+from .._random_balls import Balls
 from ..nn import _normalization as _norms
 from . import _stochastic_rows as _rows
 from ._aten.layers import _eps, _with_eps
-from ._stochastic_balls import Balls
 from ._tensors import array_inside as as_array
 
 

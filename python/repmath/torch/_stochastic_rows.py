@@ -1,5 +1,5 @@
 """Operators of stochastic() whose value is a formula: softmax, norms, losses, means, sums by index. Each formula is that of the specification
-(sections 4 and 5), written over the arithmetics of `_stochastic_balls`, for all formats; each element of f64 is computed in double-double.
+(sections 4 and 5), written over the arithmetics of `_random_balls`, for all formats; each element of f64 is computed in double-double.
 
 A formula's value that is a boundary of rounding, or a threshold, is decided only where it is computed exactly. It is, since
 
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._random_balls import Balls, Interval
 from ._aten.layers import _eps, _with_eps
-from ._stochastic_balls import Balls, Interval
 from ._tensors import array_inside as as_array
 
 

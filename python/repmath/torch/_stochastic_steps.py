@@ -17,13 +17,13 @@ import numpy as np
 import torch
 
 from .. import _core, _prod, _random_modes, _scatter, _spaced, _statistics, nn, optim
+from .._random_balls import Interval
 from . import _dispatch_key, _stochastic_rows
 from ._aten import common, foreach_fused
 from ._aten.common import KERNELS, Array, Uncovered
 from ._aten.table import OPERATORS, lines
 from ._formula import formula as plain_formula
 from ._stepwise import HERE
-from ._stochastic_balls import Interval
 from ._stochastic_exact import point
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._random_balls import Interval
 from ._aten import grouped
-from ._stochastic_balls import Interval
 from ._stochastic_exact import ELEMENTS, MADE, Call, Value, element, huber, number, point, smooth, sums
 from ._tensors import array_inside as as_array
 

@@ -33,9 +33,9 @@ import numpy as np
 import torch
 
 from .. import _random_modes
+from .._random_balls import Interval, Last
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError
-from ._stochastic_balls import Interval, Last
 from ._stochastic_exact import NARROW, Call, Unknown, divisors, widened
 from ._stochastic_values import enclose
 from ._tensors import FORMATS

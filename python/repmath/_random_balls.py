@@ -1,7 +1,7 @@
 """Two of the three arithmetics for one formula: binary64 with a radius for each element, and enclosures by rationals for what the others leave undecided.
 
 A formula of stochastic() is written once, over arrays that have + - * /, exp, log, sqrt and total. `Balls` evaluates it on whole arrays;
-an element whose ball rounds to one number, with its word, is decided. For the others `_stochastic_doubles` evaluates it in double-double on their rows; for the few
+an element whose ball rounds to one number, with its word, is decided. For the others `_random_doubles` evaluates it in double-double on their rows; for the few
 that are left, which are boundaries of rounding or lie beside one, `Enclosures` does, at a growing
 precision; values that are rational stay exact there.
 
@@ -21,11 +21,11 @@ import numpy as np
 
 import repmath
 
-from .. import _core, _random_modes
-from ._stochastic_bounds import above as _above
-from ._stochastic_bounds import exp_bounds as _exp
-from ._stochastic_bounds import log_bounds as _log
-from ._stochastic_doubles import evaluate
+from . import _core, _random_modes
+from ._random_bounds import above as _above
+from ._random_bounds import exp_bounds as _exp
+from ._random_bounds import log_bounds as _log
+from ._random_doubles import evaluate
 
 _Array: TypeAlias = np.ndarray
 _SMALL, _TINY = 2.0**-900, 2.0**-1074

@@ -1,4 +1,4 @@
-"""The arithmetic of `_stochastic_balls` in double-double: what binary64 leaves undecided, and some 2^20 times less remains.
+"""The arithmetic of `_random_balls` in double-double: what binary64 leaves undecided, and some 2^20 times less remains.
 
 An element is within `radius` of the real number high + low. Nothing else is asked of the three: low may be as large as high. So bounds need no analysis of
 the operands, only what each operation itself lost, which is measured:
@@ -25,9 +25,9 @@ import numpy as np
 
 import repmath
 
-from .. import _core
-from ._stochastic_bounds import above as _above
-from ._stochastic_bounds import exp_bounds, log_bounds
+from . import _core
+from ._random_bounds import above as _above
+from ._random_bounds import exp_bounds, log_bounds
 
 _Array: TypeAlias = np.ndarray
 _SMALL, _TINY, _HALF_PLACE = 2.0**-900, 2.0**-1074, 2.0**-53
