@@ -4,7 +4,7 @@ from repmath.torch._aten.table import lines
 
 # Their samples call operators that are not in the table: decompositions.
 OUTSIDE = """
-linalg.eig linalg.eigvals linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve
+linalg.eig linalg.eigvals
 """.split()  # noqa: SIM905
 
 # No samples of float32 that the CPU takes, or sparse tensors (torch/test_sparse.py).
@@ -49,7 +49,7 @@ signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamm
 sinc logaddexp2 logcumsumexp logspace logspace[tensor_overload] nn.functional.soft_margin_loss nn.functional.multi_margin_loss
 nn.functional.multilabel_margin_loss renorm nn.functional.embedding nn.functional.bilinear nn.functional.interpolate[bicubic]
 _upsample_bilinear2d_aa nn.functional.ctc_loss cholesky cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex linalg.det
-linalg.inv linalg.inv_ex linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.slogdet linalg.solve linalg.solve_ex
+linalg.inv linalg.inv_ex linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.slogdet linalg.solve linalg.solve_ex
 linalg.solve_triangular linalg.tensorinv linalg.tensorsolve logdet lu lu_solve lu_unpack triangular_solve fft.hfft2 fft.hfftn
 mvlgamma[mvlgamma_p_1] mvlgamma[mvlgamma_p_3] mvlgamma[mvlgamma_p_5]
 linalg.cond linalg.eigh linalg.eigvalsh linalg.householder_product linalg.lstsq linalg.lstsq[grad_oriented] linalg.pinv linalg.pinv[hermitian]
@@ -118,7 +118,8 @@ ELSEWHERE = {
         "torch/test_optimizers.py": "fused_adagrad unscale update_scale",
         "torch/test_experts.py": "grouped_mm bincount batch_norm_without_training histogram_of_edges",
         "torch/test_linear_algebra.py": "cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_solve_triangular triangular_solve "
-        "linalg_lu_factor_ex linalg_lu linalg_lu_solve linalg_solve_ex linalg_inv_ex linalg_det linalg_slogdet",
+        "linalg_lu_factor_ex linalg_lu linalg_lu_solve linalg_solve_ex linalg_inv_ex linalg_det linalg_slogdet "
+        "linalg_ldl_factor_ex linalg_ldl_solve",
         "torch/test_decompositions.py": "geqrf linalg_qr linalg_householder_product ormqr linalg_eigh linalg_svd linalg_pinv linalg_lstsq matrix_exp",
         "torch/test_complex.py": "polar vdot",
         "torch/test_fake_quantize.py": "fake_quantize fake_quantize_by_tensors fake_quantize_channels",

@@ -1,8 +1,11 @@
 """Linear algebra under reproducible(): bits beside rational numbers, gradients, and programs of Gaussian processes."""
 
+from fractions import Fraction
+
 import linalg_library as exact
 import numpy as np
 import pytest
+from exact_oracle import rounded
 from linalg_library import bits
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -187,3 +190,123 @@ def test_rsample_has_gradients():
         other = torch.distributions.MultivariateNormal(torch.zeros(4, dtype=torch.float64), precision_matrix=a.detach())
         other.log_prob(torch.ones(4, dtype=torch.float64)), other.covariance_matrix
     assert a.grad is not None and a.grad.isfinite().all()
+
+
+def number(v, dtype):
+    """A rational, rounded once, as a rational."""
+    return Fraction(float(np.array([rounded(v, dtype)], f"u{dtype.itemsize}").view(dtype)[0]))
+
+
+ALPHA = Fraction((1 + 17**0.5) / 8)
+
+
+def ldl(a, alpha=ALPHA):
+    """L and D, pivots and info, element by element."""
+    dtype, n = a.dtype, len(a)
+    x = [[Fraction(float(a[max(i, j), min(i, j)])) for j in range(n)] for i in range(n)]
+    order, w, l, k, pivots, info = list(range(n)), [[] for _ in a], [[] for _ in a], 0, [], 0  # noqa: E741
+    made = [[Fraction(0)] * n for _ in a]
+
+    def left(i, j):
+        return number(x[i][j] - sum(p * q for p, q in zip(w[i], l[j], strict=True)), dtype)
+
+    while k < n:
+        at = order[k]
+        own, rest = left(at, at), [abs(left(i, at)) for i in order[k + 1 :]]
+        most = max(rest, default=0)
+        place, size = k, 1
+        if abs(own) < alpha * most:
+            other = k + 1 + rest.index(most)
+            wide = max(most, *(abs(left(i, order[other])) for i in order[k:] if i != order[other]))
+            if abs(own) * wide < alpha * most**2:
+                place, size = other, 1 if abs(left(order[other], order[other])) >= alpha * wide else 2
+        elif own == 0:
+            info = info or k + 1
+        order[k + size - 1], order[place] = order[place], order[k + size - 1]
+        pivots += [place + 1] if size == 1 else [-place - 1] * 2
+        block = order[k : k + size]
+        d = [[left(i, j) for j in block] for i in block]
+        new = {i: [left(i, j) for j in block] for i in order[k + size :]}
+        for i in range(size):
+            for j in range(i + 1):
+                made[k + i][k + j] = d[i][j]
+        for r, i in enumerate(order[k + size :], k + size):
+            v = new[i]
+            if size == 1:
+                quotients = [v[0] / d[0][0] if own or d[0][0] else v[0]]
+            else:
+                det = d[0][0] * d[1][1] - d[1][0] ** 2
+                quotients = [(v[0] * d[1][1] - v[1] * d[1][0]) / det, (v[1] * d[0][0] - v[0] * d[1][0]) / det]
+            quotients = [number(q, dtype) for q in quotients]
+            made[r][k : k + size] = quotients
+            w[i], l[i] = w[i] + v, l[i] + quotients
+        k += size
+    return np.array([[float(v) for v in row] for row in made], dtype).reshape(n, n), pivots, info
+
+
+def symmetric(dtype, n, kind):
+    a = matrices(dtype, n, n)
+    a = {
+        "plain": a,
+        "no diagonal": a - torch.diag(a.diagonal()),
+        "integers": (a * 2).round(),
+        "singular": (a[:, :2] @ a[:, :2].T).round(),
+        "ones": a.sign(),
+        "scaled": torch.ldexp(a, torch.arange(n).mul(7).remainder(12)[:, None]),
+    }[kind]
+    return a.tril() + a.tril(-1).T
+
+
+@pytest.mark.parametrize("kind", ["plain", "no diagonal", "integers", "singular", "ones", "scaled"])
+@DTYPES
+def test_symmetric_factors(dtype, kind):
+    """Bits beside rational numbers; what the factors are; solutions of the three systems."""
+    sizes, doubles = (1, 2, 3, 4, 7, 12), 0
+    for n in sizes:
+        a, b = symmetric(dtype, n, kind), matrices(dtype, n, 3)
+        with rt.reproducible(strict=True):
+            found, pivots, info = torch.linalg.ldl_factor_ex(a.triu(1).neg() + a.tril())  # the upper triangle is not read
+            x = torch.linalg.ldl_solve(found, pivots, b)
+        want, want_pivots, want_info = ldl(a.numpy())
+        assert np.array_equal(bits(found.numpy()), bits(want)) and pivots.tolist() == want_pivots and int(info) == want_info
+        lower, blocks, order, k = np.eye(n, dtype=want.dtype), np.zeros_like(want), np.arange(n), 0
+        while k < n:
+            size = 1 if want_pivots[k] > 0 else 2
+            doubles += size == 2
+            swap = [k + size - 1, abs(want_pivots[k]) - 1]
+            order[swap], lower[swap, :k] = order[swap[::-1]], lower[swap[::-1], :k]
+            lower[k + size :, k : k + size] = want[k + size :, k : k + size]
+            blocks[k : k + size, k : k + size] = np.tril(want[k : k + size, k : k + size])
+            k += size
+        blocks = np.tril(blocks) + np.tril(blocks, -1).T
+        y = b.numpy()[order]
+        for m in (lower, blocks, np.ascontiguousarray(lower.T)):
+            step = None if np.isnan(y).any() else exact.exact_solution(m, y)
+            y = np.full_like(y, np.nan) if step is None else step.view(y.dtype)
+        assert np.array_equal(x.numpy()[order], y, equal_nan=True)
+        wide = lower.astype(float) @ blocks.astype(float) @ lower.T.astype(float)
+        size = 40 * n * np.finfo(want.dtype).eps * max(1, np.abs(lower).max()) ** 2 * np.abs(want).max()
+        assert np.abs(wide - a.double().numpy()[np.ix_(order, order)]).max() <= size
+    assert doubles or kind not in ("plain", "no diagonal", "ones")
+    if kind == "plain":  # the control: another pivot rule, and PyTorch's own sums
+        assert ldl(a.numpy(), Fraction(9, 10))[1] != want_pivots
+        assert not torch.equal(torch.linalg.ldl_factor(a).LD, found)
+
+
+@DTYPES
+def test_symmetric_factors_of_stacks_and_numbers_that_are_not_finite(dtype):
+    a, b = symmetric(dtype, 6, "plain"), matrices(dtype, 3, 6, 2)
+    with rt.reproducible(strict=True):
+        both = torch.linalg.ldl_factor(torch.stack((a, 2 * a)))
+        one = torch.linalg.ldl_factor(a)
+        assert torch.equal(both.LD[0], one.LD) and torch.equal(both.pivots[1], one.pivots)
+        x = torch.linalg.ldl_solve(one.LD, one.pivots, b)
+        assert torch.equal(x[2], torch.linalg.ldl_solve(one.LD, one.pivots, b[2]))
+        assert torch.linalg.ldl_factor(a[:0, :0]).LD.shape == (0, 0)
+        bad = a.clone()
+        bad[5, 4] = float("inf")
+        made = torch.linalg.ldl_factor_ex(bad)
+        assert int(made.info) > 0 and made.LD.isnan().any() and not made.LD.triu(1).any()
+        for pivots in (torch.zeros(6, dtype=torch.int32), torch.full((6,), 9, dtype=torch.int32)):
+            with pytest.raises((RuntimeError, ValueError)):
+                torch.linalg.ldl_solve(one.LD, pivots, b)

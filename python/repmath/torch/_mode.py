@@ -344,7 +344,6 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
 # What serves where operators have no definition.
 _INSTEAD = {
     "linalg_eig": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigh and svd have",
-    "linalg_ldl": "torch.linalg.solve takes the same systems, and cholesky those of positive definite matrices",
     "_linalg_eigvals": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigvalsh and svdvals have",
     "sparse": "of sparse tensors there are sums, coalesce and products of matrices; x.to_dense() serves for all others",
     "_sparse": "of sparse tensors there are sums, coalesce and products of matrices; x.to_dense() serves for all others",

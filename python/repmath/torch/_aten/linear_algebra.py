@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ... import linalg
+from ... import _ldl, linalg
 from .._tensors import as_array, as_tensor
 from .common import Array, Uncovered, kernel
 
@@ -134,6 +134,40 @@ def linalg_lu_solve(
     if left:
         return as_tensor(linalg.solve_by_lu(factors, exchanged, right, adjoint)[0])
     return as_tensor(_transposed(linalg.solve_by_lu(factors, exchanged, _transposed(right), not adjoint)[0]))
+
+
+@kernel
+def linalg_ldl_factor_ex(
+    a: torch.Tensor, *, hermitian: bool = False, check_errors: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    (x,) = _arrays(a)
+    _square(x)
+    batch, n = x.shape[:-2], x.shape[-1]
+    made, pivots, info = np.empty_like(x, order="C"), np.empty((*batch, n), np.int32), np.empty(batch, np.int32)
+    for at in np.ndindex(*batch):
+        made[at], pivots[at], info[at] = _ldl.factor(x[at])
+    return as_tensor(made), as_tensor(pivots), _checked(info, "torch.linalg.ldl_factor_ex", a, check_errors)
+
+
+@kernel
+def linalg_ldl_solve(ld: torch.Tensor, pivots: torch.Tensor, b: torch.Tensor, *, hermitian: bool = False) -> torch.Tensor:
+    factors, right = _arrays(ld, b)
+    _square(factors)
+    given, n = as_array(pivots), factors.shape[-1]
+    if given.shape != factors.shape[:-1] or right.shape[-2] != n:
+        raise ValueError("shapes that do not fit")
+    batch = np.broadcast_shapes(factors.shape[:-2], right.shape[:-2])
+    lower, blocks = np.empty_like(factors, order="C"), np.empty_like(factors, order="C")
+    order = np.empty(factors.shape[:-1], np.int64)
+    for at in np.ndindex(*factors.shape[:-2]):
+        lower[at], blocks[at], order[at] = _ldl.unpacked(factors[at], given[at])
+    places = np.broadcast_to(order[..., None], (*batch, n, right.shape[-1]))
+    x = np.take_along_axis(np.broadcast_to(right, places.shape), places, -2)
+    for matrix, triangle in ((lower, "lower"), (blocks, None), (_transposed(lower), "upper")):
+        x = linalg.solve_exactly(matrix, x, triangle, triangle is not None)[0]
+    solution = np.empty_like(x)
+    np.put_along_axis(solution, places, x, -2)
+    return as_tensor(solution)
 
 
 @kernel
