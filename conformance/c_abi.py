@@ -3,7 +3,7 @@
     OPERATIONS : FORMATS : RESULT SYMBOL(ARGUMENT, ...)
 
 `{operation}` and `{format}` in the symbol stand for the line's; `{unary}` and `{binary}` in its place for all functions of one and of two
-arguments. RESULT is `value` (a number of the format, which a sum or a product returns too), `status` (an int, 0 where all is well) or
+arguments, `{power}` for those of a number and an integer. RESULT is `value` (a number of the format, which a sum or a product returns too), `status` (an int, 0 where all is well) or
 `void`. ARGUMENTS, and the types that they have unless `name:type` gives another:
 
     x, y, z             one number of the format; the call is repeated for each case
@@ -39,7 +39,13 @@ TYPES = {
     "double": ctypes.c_double,
     "float": ctypes.c_float,
 }
-SCALARS = {"f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "f32": ctypes.c_float, "f64": ctypes.c_double}
+SCALARS = {
+    "f16": ctypes.c_uint16,
+    "bf16": ctypes.c_uint16,
+    "f32": ctypes.c_float,
+    "f64": ctypes.c_double,
+    "i64": ctypes.c_int64,
+}
 FORMAT_NUMBERS = {"f16": 0, "bf16": 1, "f32": 2, "f64": 3}
 DEFAULTS = {
     **dict.fromkeys(("n", "m", "k", "n1", "k1", "first"), "int64"),
@@ -128,7 +134,7 @@ class Library:
         """The bits of all results, under the symbol that gave them; several lines may have one operation."""
         found = []
         for line in self.lines:
-            kinds = {1: "{unary}", 2: "{binary}"}.get(len(group.arguments), "")
+            kinds = "{power}" if group.family == "power" else {1: "{unary}", 2: "{binary}"}.get(len(group.arguments), "")
             if group.format in line.formats and (group.operation in line.operations or kinds in line.operations):
                 symbol = line.symbol.replace("{operation}", group.operation).replace("{format}", group.format)
                 call = getattr(self.library, symbol, None)
@@ -143,13 +149,14 @@ class Library:
         call.restype = {"value": SCALARS.get(kind), "status": ctypes.c_int, "void": None}[line.result]
         numbers = [name for name, type_ in line.arguments if type_ == "number"]
         if numbers:
-            if group.family != "function" or line.result != "value":
+            if group.calls or line.result != "value":
                 raise TableError(f"{symbol}: numbers are arguments of elementwise functions, which return a value")
-            call.argtypes = [SCALARS[kind]] * len(numbers)
-            columns = [scalars(group.arguments["xyz".index(name)], kind) for name in numbers]
+            places = ["xyz".index(name) for name in numbers]
+            call.argtypes = [SCALARS[group.kinds[i]] for i in places]
+            columns = [scalars(group.arguments[i], group.kinds[i]) for i in places]
             view = {"f64": np.float64, "f32": np.float32}.get(kind, np.uint16)
             return np.array([call(*row) for row in zip(*columns, strict=True)], view).view(unsigned(kind))
-        if group.family == "function":
+        if not group.calls:
             calls = [Case(group.arguments, {"n": group.want.size}, group.want)]
         else:
             calls = group.calls
@@ -184,7 +191,7 @@ class Library:
 
 
 def scalars(bits: np.ndarray, kind: str) -> list[Any]:
-    return bits.view({"f64": np.float64, "f32": np.float32}.get(kind, np.uint16)).tolist()
+    return bits.view({"f64": np.float64, "f32": np.float32, "i64": np.int64}.get(kind, np.uint16)).tolist()
 
 
 def number(name: str, case: Case, group: Group) -> Any:

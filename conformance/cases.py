@@ -37,7 +37,7 @@ class Case:
 
 @dataclasses.dataclass
 class Group:
-    """An operation in a format. `arguments` and `want` are of elementwise functions, `calls` of the others; `sources` has the first
+    """An operation in a format. `arguments` and `want` are of elementwise functions and powers, `calls` of the others; `sources` has the first
     result of each kind of case and its name."""
 
     operation: str
@@ -48,6 +48,11 @@ class Group:
     want: np.ndarray = dataclasses.field(default_factory=lambda: np.empty(0, np.uint64))
     calls: list[Case] = dataclasses.field(default_factory=list)
     sources: list[tuple[int, str]] = dataclasses.field(default_factory=list)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Of each argument: the format, or the kind of integers."""
+        return (self.format, "i64") if self.family == "power" else (self.format,) * len(self.arguments)
 
     @property
     def expected(self) -> np.ndarray:
@@ -64,11 +69,13 @@ def oracles() -> Any:
     import definitions
     import exact_oracle
     import oracle
+    import powers
     import random_oracle
     import ranges
 
     class Found:
         elementwise, exact, random, boxes, mpfr = oracle, exact_oracle, random_oracle, ranges.RANGES, definitions
+        integer_powers = powers
 
     return Found
 
@@ -77,6 +84,7 @@ def operations() -> dict[str, str]:
     """Every operation of the suite and its family."""
     return {
         **dict.fromkeys(oracles().elementwise.FUNCTIONS, "function"),
+        **dict.fromkeys(oracles().integer_powers.KINDS, "power"),
         **dict.fromkeys(REDUCTIONS, "sum"),
         **dict.fromkeys(PRODUCTS, "product"),
         **dict.fromkeys(RANDOM, "random"),
@@ -89,7 +97,7 @@ def groups(wanted: Callable[[str, str], bool], count: int, seed: int) -> Iterato
         formats = [RESULTS[operation]] if operation in RESULTS else list(FORMATS)
         for fmt in formats:
             if wanted(operation, fmt):
-                yield {"function": function, "sum": sums, "product": products, "random": random}[family](
+                yield {"function": function, "power": power, "sum": sums, "product": products, "random": random}[family](
                     operation, fmt, count, seed
                 )
 
@@ -148,6 +156,19 @@ def spread(operation: str, fmt: str, count: int, seed: int) -> tuple[np.ndarray,
             inside = np.concatenate(drawn)[: count - count // 2].astype(kind).astype(np.float64)
             columns.append(np.concatenate([some[k], inside]))
     return tuple(columns)
+
+
+# --- powers with an integer
+
+
+def power(operation: str, fmt: str, count: int, seed: int) -> Group:
+    """Every combination of special numbers and integers; random pairs, results in range, and powers of numbers of few digits."""
+    o, p = oracles().elementwise, oracles().integer_powers
+    parts = [p.specials(fmt), p.samples(operation, fmt, count, seed)]
+    x, n = (np.concatenate([part[k] for part in parts]) for k in range(2))
+    want = p.values(operation, x, n, fmt)[0]
+    sources = [(0, "special"), (len(parts[0][0]), "random")]
+    return Group(operation, fmt, "power", fmt, (o.to_bits(x, fmt), n.view(np.uint64)), want, sources=sources)
 
 
 # --- sums

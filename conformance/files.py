@@ -25,7 +25,11 @@ def lines(group: Group) -> Iterator[str]:
     head = f"# {group.operation} {group.format} {group.family} {group.result} sources {sources}"
     if not group.calls:
         yield f"{head} given {' '.join('xyz'[: len(group.arguments)])}"
-        for row in zip(*(digits(a, group.format) for a in group.arguments), digits(group.want, group.result), strict=True):
+        for row in zip(
+            *(digits(a, k) for a, k in zip(group.arguments, group.kinds, strict=True)),
+            digits(group.want, group.result),
+            strict=True,
+        ):
             yield f"{' '.join(row[:-1])} = {row[-1]}"
         return
     first = group.calls[0]
@@ -49,9 +53,10 @@ def read(path: Path) -> Group:
     group = Group(operation, fmt, family, result)
     group.sources = [(int(first), name) for name, _, first in (s.partition(":") for s in sources)]
     pairs = [line.partition("=")[::2] for line in rest]
-    if family == "function":
-        columns = zip(*(given.split() for given, _ in pairs), strict=True)
-        group.arguments = tuple(from_digits(c, fmt) for c in columns)
+    if family in ("function", "power"):
+        columns = list(zip(*(given.split() for given, _ in pairs), strict=True))
+        group.arguments = (np.empty(0),) * len(columns)  # which says how many kinds there are
+        group.arguments = tuple(from_digits(c, k) for c, k in zip(columns, group.kinds, strict=True))
         group.want = from_digits([want for _, want in pairs], result)
         return group
     arrays = [n for n in names if n in "xy"]

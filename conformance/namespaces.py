@@ -102,8 +102,11 @@ class Namespace:
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(), self.block():
                 warnings.simplefilter("ignore")
-                if group.family == "function":
-                    x = [self.array(a, group.format) for a in group.arguments]
+                if group.family in ("function", "power"):
+                    x = [
+                        self.array(a, k) if k != "i64" else a.view(np.int64)
+                        for a, k in zip(group.arguments, group.kinds, strict=True)
+                    ]
                     found = self.bits(call(*x), group.result)
                 else:
                     found = np.concatenate([self.bits(call(*self.operands(group, c)), group.result) for c in group.calls])

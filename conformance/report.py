@@ -51,7 +51,7 @@ def example(group: Group, i: int, found: np.ndarray) -> dict[str, Any]:
     """A wrong result, and what was given: numbers that are read, and their bits."""
     given: dict[str, Any]
     if not group.calls:
-        given = {n: shown(a[i : i + 1], group.format) for n, a in zip("xyz", group.arguments, strict=False)}
+        given = {n: shown(a[i : i + 1], k) for n, a, k in zip("xyz", group.arguments, group.kinds, strict=False)}
     else:
         place, j = 0, i
         for case in group.calls:

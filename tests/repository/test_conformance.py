@@ -14,7 +14,22 @@ import tools_path
 pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
 pytest.importorskip("gmpy2", reason="gmpy2 is not installed")
 
-SOME = ["exp", "pow", "fma", "sum", "norm", "var", "cumsum", "matmul", "block", "words32", "uniform", "normal", "integers"]
+SOME = [
+    "exp",
+    "pow",
+    "fma",
+    "rootn",
+    "sum",
+    "norm",
+    "var",
+    "cumsum",
+    "matmul",
+    "block",
+    "words32",
+    "uniform",
+    "normal",
+    "integers",
+]
 
 
 @pytest.fixture
@@ -33,7 +48,7 @@ def test_every_operation_of_the_library_in_16_bits(suite):
     (found,) = suite("__main__").run([suite("namespaces").of("repmath")], groups(suite, [], ["f16"]), {})
     assert suite("report").conforms(found), suite("report").text(found)
     done = {r["operation"] for r in found["rows"]}
-    assert {*tools_path.manifest(), *suite("cases").operations()} - done == {"block"}
+    assert {*tools_path.manifest(), *tools_path.powers(), *suite("cases").operations()} - done == {"block"}
     assert [m["operation"] for m in found["missing"]] == ["block"]
 
 
@@ -44,7 +59,15 @@ def test_the_c_library(suite):
     (found,) = suite("__main__").run([library], groups(suite, SOME, ["f32", "bf16"]), {})
     assert suite("report").conforms(found), suite("report").text(found)
     assert {r["operation"] for r in found["rows"]} == set(SOME)
-    assert {"rm_exp_f32", "rm_vexp_f32", "rm_matmul_bf16", "rm_gemm", "rm_random_block"} <= {r["by"] for r in found["rows"]}
+    assert {
+        "rm_exp_f32",
+        "rm_vexp_f32",
+        "rm_rootn_f32",
+        "rm_vrootn_bf16",
+        "rm_matmul_bf16",
+        "rm_gemm",
+        "rm_random_block",
+    } <= {r["by"] for r in found["rows"]}
 
 
 def test_a_blas():
