@@ -33,7 +33,9 @@ def _unsigned(name: str, value: Any, bits: int) -> int:
 class scope:
     """Inside, NumPy functions of repmath round at random: ``with repmath.rounding.scope("stochastic", seed=0, sample=1):``.
 
-    `repmath.sum`, `dot` and `matmul` and every elementwise function have all three modes. "up_down" has every function that returns arrays
+    Every elementwise function has all three modes; so have `repmath.sum`, `mean`, `var`, `std`, `norm`, `cumsum`, `dot`, `vdot`, `vecdot`, `matvec`, `vecmat`,
+    `matmul`, `tensordot`, `einsum` of one or two operands, `segment_sum`, `scatter_add`, `index_add`, `array_api.prod` and `cumulative_prod`, and of `repmath.nn` softmax, log_softmax,
+    logsumexp and their gradients, layer, RMS, group and instance norm, losses of pairs and `cross_entropy` of classes. "up_down" has every function that returns arrays
     of floats. Others, and methods of ufuncs such as `reduce`, raise TypeError: nothing inside rounds to nearest instead. Functions that move
     or select elements, accumulators and random draws are as they are outside. Arrays that are rounded are numbered in program order, and
     their elements have the words of stream ``sample * 2**32`` + that number. A scope holds for its thread, or asyncio task; one inside

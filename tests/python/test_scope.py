@@ -72,10 +72,12 @@ def test_out_where_and_numbers():
 def test_what_lacks_a_mode_raises():
     """Nothing rounds to nearest inside; the control is that all of it does outside."""
     calls = [
-        lambda: nn.softmax(X),
-        lambda: repmath.mean(X),
-        lambda: repmath.cumsum(X),
-        lambda: repmath.einsum("ij,kj->ik", X, Y),
+        lambda: nn.kl_div(X, Y),
+        lambda: nn.layer_norm(X, 4, return_statistics=True),
+        lambda: nn.cross_entropy(X, np.array([0, 1, 2]), np.ones(4, "f4")),
+        lambda: repmath.mean(X, where=X > 1),
+        lambda: repmath.vdot(X.astype(int), Y.astype(int)),
+        lambda: repmath.einsum("ij,kj,kl->il", X, Y, Y),
         lambda: repmath.fft.fft(X),
         lambda: repmath.linalg.det(np.eye(2)),
         lambda: repmath.add.reduce(X),
