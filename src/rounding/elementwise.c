@@ -134,7 +134,7 @@ rm_status rm_random_elementwise(const char *function, int format, int64_t n, con
     return RM_OK;
   }
   rm_map_fn *const map = maps->map[p.function][RM_FORMAT_F64];
-  fast f = {{formula_of(p.function), format, 0, map, {{0, 0, 0}}, out, stride_out, rest, r}, &p, kernels, 0};
+  fast f = {{formula_of(p.function), format, 0, p.function, map, {{0, 0, 0}}, out, stride_out, rest, r}, &p, kernels, 0};
   for (int k = 0; k < p.arity; k++) f.elements.x[k] = (rm_random_array){x[k], stride[k], format};
   rm_env_leave(env, rm_in_parts(n, GRAIN_FAST, fast_part, &f));
   return RM_OK;
@@ -154,7 +154,7 @@ rm_status rm_random_formula(int formula, int format, int64_t n, double a, const 
   if (!kernels) return RM_ERR_ISA;
   const void *const arrays[] = {x, y, z};
   const ptrdiff_t size = rm_size_of(format);
-  fast f = {{formula, format, formula > RM_FORMULA_UNDER, 0, {{0, 0, 0}}, out, size, 0, r}, 0, kernels, 0};
+  fast f = {{formula, format, formula > RM_FORMULA_UNDER, 0, 0, {{0, 0, 0}}, out, size, 0, r}, 0, kernels, 0};
   for (int k = 0; n > 0 && k < arity[formula]; k++) {
     if (!arrays[k]) return RM_STATUS(RM_ERR_NULL, 5 + k);
     f.elements.x[k] = (rm_random_array){arrays[k], size, format};

@@ -252,6 +252,8 @@ RM_FN int64_t exactly(const rm_random_elements *p, const quick *q, int64_t at, i
   return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * size, flags) : open;
 }
 
+#include "fused.h"
+
 static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags) {
   const int size = rm_size_of(p->format), direct = p->stride_out == size;
   const int chance = p->r->mode == RM_ROUND_STOCHASTIC ? BY_CHANCE : 0;
@@ -259,11 +261,13 @@ static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end,
   char buffer[4 * RM_WORDS_CHUNK];
   quick q;
   const int is = is_quick(p, &q), f32 = p->format == RM_FORMAT_F32 && chance;
+  fused_fn *const fused = is ? NULL : fused_of(p);
   int64_t open = 0;
   for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
     const int64_t n = chunk_of(&words, p->r, at, end);
     char *const out = p->out + at * p->stride_out, *const result = direct ? out : buffer;
-    if (!is) open += by_balls(p, at, n, &words, 0, result, flags);
+    if (fused) open += fused(p, at, n, &words, result, flags);
+    else if (!is) open += by_balls(p, at, n, &words, 0, result, flags);
     else if (!f32 && q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, p->format, chance);
     else if (!f32) open += exactly(p, &q, at, n, &words, result, flags, p->format, chance | SUMS);
     else if (q.z.base == nothing) open += exactly(p, &q, at, n, &words, result, flags, RM_F32, BY_CHANCE);

@@ -42,6 +42,7 @@ typedef struct rm_random_elements rm_random_elements;
 struct rm_random_elements {
   int formula, format;
   int plus_zero; /* an exact zero gives +0, else the zero that binary64 gives */
+  int function; /* of RM_BALL_FUNCTION: its number in functions.def */
   rm_map_fn *map;
   rm_random_array x[RM_RANDOM_ARRAYS];
   char *out;
