@@ -380,11 +380,14 @@ cdef extern from "repmath/repmath.h":
         double *mean_radius
         double *root
         double *root_radius
+        const rm_random_rounding *rounding
+        int64_t *left
+        int64_t *count
     void rm_balls_of_next(const rm_ball_results *results) nogil
     rm_status rm_random_balls(int format, long long n, const double *middle, const double *radius, void *out,
                               unsigned char *undecided, const rm_random_rounding *r) nogil
     rm_status rm_random_formula(int formula, int format, long long n, double a, const void *x, const void *y, const void *z,
-                                void *out, int64_t *open, const rm_random_rounding *r) nogil
+                                void *out, int64_t *open, int64_t *left, const rm_random_rounding *r) nogil
     rm_status rm_random_steps(int format, long long n, void *x, const rm_random_rounding *r) nogil
     rm_status rm_random_rounding_words(unsigned long long seed, unsigned long long stream, long long first, long long n,
                                        unsigned int *out) nogil

@@ -329,7 +329,7 @@ class Last:
             self._nearer(made.reshape(-1), left.tolist(), nearer, enclose)
         return made
 
-    def _words(self, places: list[int]) -> list[int]:
+    def words(self, places: list[int]) -> list[int]:
         _, seed, stream, first = self.place
         if len(places) > 256:
             every = np.empty(places[-1] + 1, np.uint32)
@@ -344,7 +344,7 @@ class Last:
 
     def _nearer(self, flat: Any, places: list[int], nearer: Any, enclose: Callable[[list[int], int], list[Interval]]) -> None:
         """Writes the results at these places."""
-        word = dict(zip(places, self._words(places), strict=True))
+        word = dict(zip(places, self.words(places), strict=True))
         if nearer is not None:
             rest = []
             for place, *parts in zip(places, *(v.tolist() for v in nearer(places)), strict=True):
@@ -361,7 +361,7 @@ class Last:
 
     def enclosed(self, flat: Any, places: list[int], enclose: Callable[[list[int], int], list[Interval]]) -> None:
         """Writes the results at these places by enclosures alone."""
-        self._enclosed(flat, places, dict(zip(places, self._words(places), strict=True)), enclose)
+        self._enclosed(flat, places, dict(zip(places, self.words(places), strict=True)), enclose)
 
     def _one(self, low: Fraction, high: Fraction, word: int) -> float | None:
         """The one result of these bounds, if there is one: results grow with the value, and those of numbers below 0 have a sign."""

@@ -119,15 +119,16 @@ def balls(middle: np.ndarray, radius: Any, dtype: np.dtype[Any], place: tuple[st
     return made, undecided.astype(bool)
 
 
-def formula(name: str, a: float, arrays: tuple[Any, ...], place: tuple[str, int, int, int]) -> Any:
-    """A formula of repmath/formulas.h that is rational, of a number and broadcast arrays of one format narrower than binary64, rounded; None where
-    its evaluation in binary64 leaves an element open."""
-    shape = np.broadcast_shapes(*(v.shape for v in arrays))
-    made = np.empty(shape, arrays[0].dtype)
-    flat = [np.ascontiguousarray(np.broadcast_to(v, shape)).reshape(-1) for v in arrays]
+def formula(name: str, a: float, arrays: list[Any], place: tuple[str, int, int, int], out: Any = None) -> tuple[Any, Any]:
+    """A formula of repmath/formulas.h that is rational, of a number and arrays of one format narrower than binary64 and one shape, contiguous, rounded, into
+    `out` if that can be; and the indices of the elements that its evaluation in binary64 leaves open, in order: these are not written."""
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    fits = out is not None and out.shape == shape and out.dtype == dtype and out.flags.c_contiguous and out.flags.writeable
+    made = out if fits and all(_apart(out, v) for v in arrays) else np.empty(shape, dtype)
+    left = np.empty(made.size, np.int64)  # memory that is not touched costs nothing
     with _core.Environment():
-        left = _core.random_formula(name, NAMES[made.dtype], a, flat, made.reshape(-1), place)
-    return None if left else made
+        count = _core.random_formula(name, NAMES[dtype], a, [v.reshape(-1) for v in arrays], made.reshape(-1), left, place)
+    return made, np.sort(left[:count])
 
 
 def _products(x: Any, y: Any, add: Any, target: np.dtype[Any], place: tuple[str, int, int, int]) -> Any:

@@ -77,11 +77,21 @@ typedef struct {
   rm_random_elements elements;
   const problem *problem;
   const struct rm_rounding_kernels *kernels;
-  int64_t open; /* counted by several threads */
+  int64_t open; /* counted by several threads, and so is what is in `left` */
+  int64_t *left, count;
 } fast;
 
-static uint64_t rest(const rm_random_elements *p, int64_t element, uint32_t word, uint32_t *flags) {
-  return accurate(((const fast *)(const void *)p)->problem, element, word, flags);
+static int rest(const rm_random_elements *p, int64_t element, uint32_t word, uint32_t *flags, uint64_t *bits) {
+  *bits = accurate(((const fast *)(const void *)p)->problem, element, word, flags);
+  return 1;
+}
+
+/* Of a formula whose undecided elements the caller has. */
+static int leave(const rm_random_elements *p, int64_t element, uint32_t word, uint32_t *flags, uint64_t *bits) {
+  fast *const f = (fast *)(uintptr_t)p;
+  (void)word, (void)flags, (void)bits;
+  f->left[__atomic_fetch_add(&f->count, 1, __ATOMIC_RELAXED)] = element;
+  return 0;
 }
 
 static uint32_t fast_part(const void *context, int64_t begin, int64_t end) {
@@ -134,27 +144,33 @@ rm_status rm_random_elementwise(const char *function, int format, int64_t n, con
     return RM_OK;
   }
   rm_map_fn *const map = maps->map[p.function][RM_FORMAT_F64];
-  fast f = {{formula_of(p.function), format, 0, p.function, map, {{0, 0, 0}}, out, stride_out, rest, r}, &p, kernels, 0};
+  fast f = {
+      {formula_of(p.function), format, 0, p.function, map, {{0, 0, 0}}, out, stride_out, rest, r}, &p, kernels, 0, NULL, 0};
   for (int k = 0; k < p.arity; k++) f.elements.x[k] = (rm_random_array){x[k], stride[k], format};
   rm_env_leave(env, rm_in_parts(n, GRAIN_FAST, fast_part, &f));
   return RM_OK;
 }
 
 rm_status rm_random_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
-                            void *out, int64_t *open, const rm_random_rounding *r) {
+                            void *out, int64_t *open, int64_t *left, const rm_random_rounding *r) {
   static const int arity[] = {1, 1, 1, 1, 2, 2, 3, 3, 2, 2}; /* in the order of formulas.h */
   if (formula < RM_FORMULA_SCALED || formula > RM_FORMULA_SIGMOID) return RM_STATUS(RM_ERR_ENUM, 1);
   if (format < RM_FORMAT_F16 || format > RM_FORMAT_F32) return RM_STATUS(RM_ERR_ENUM, 2);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 3);
-  const rm_status status = rm_rounding_check(r, n, 10);
+  const rm_status status = rm_rounding_check(r, n, 11);
   if (status) return status;
-  if (r->mode == RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, 10);
+  if (r->mode == RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, 11);
   if (!open) return RM_STATUS(RM_ERR_NULL, 9);
   const struct rm_rounding_kernels *kernels = rm_rounding_kernels();
   if (!kernels) return RM_ERR_ISA;
   const void *const arrays[] = {x, y, z};
   const ptrdiff_t size = rm_size_of(format);
-  fast f = {{formula, format, formula > RM_FORMULA_UNDER, 0, 0, {{0, 0, 0}}, out, size, 0, r}, 0, kernels, 0};
+  fast f = {{formula, format, formula > RM_FORMULA_UNDER, 0, 0, {{0, 0, 0}}, out, size, left ? leave : 0, r},
+            0,
+            kernels,
+            0,
+            left,
+            0};
   for (int k = 0; n > 0 && k < arity[formula]; k++) {
     if (!arrays[k]) return RM_STATUS(RM_ERR_NULL, 5 + k);
     f.elements.x[k] = (rm_random_array){arrays[k], size, format};
@@ -163,7 +179,7 @@ rm_status rm_random_formula(int formula, int format, int64_t n, double a, const 
   f.elements.x[3] = (rm_random_array){(const char *)&a, 0, RM_FORMAT_F64};
   const rm_env env = rm_env_enter();
   rm_env_leave(env, n > 0 ? rm_in_parts(n, GRAIN_FAST, fast_part, &f) : 0);
-  *open = f.open;
+  *open = f.open + f.count;
   return RM_OK;
 }
 

@@ -150,9 +150,12 @@ static int64_t by_balls(const rm_random_elements *p, int64_t at, int64_t n, cons
   int64_t left = round_chunk(middle, radius, n, &how, made, undecided, flags);
   for (int64_t i = 0; left && i < n; i++)
     if (undecided[i]) {
+      uint64_t bits;
       left--;
       open += !p->rest;
-      if (p->rest) rm_write_bits(made + i * size, p->rest(p, at + i, rm_chunk_word(words, first + i), flags), fmt);
+      if (p->rest && p->rest(p, at + i, rm_chunk_word(words, first + i), flags, &bits))
+        rm_write_bits(made + i * size, bits, fmt);
+      else if (p->rest) __builtin_memcpy(made + i * size, result + i * size, (size_t)size);
     }
   __builtin_memcpy(result, made, (size_t)(n * size));
   return open;

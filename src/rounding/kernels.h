@@ -47,8 +47,8 @@ struct rm_random_elements {
   rm_random_array x[RM_RANDOM_ARRAYS];
   char *out;
   ptrdiff_t stride_out;
-  /* An element that is undecided, as bits; NULL: they are 0 and counted. */
-  uint64_t (*rest)(const rm_random_elements *p, int64_t element, uint32_t word, uint32_t *flags);
+  /* An element that is undecided: 1 with its bits, or 0 where it stays as it was. NULL: they are 0 and counted. */
+  int (*rest)(const rm_random_elements *p, int64_t element, uint32_t word, uint32_t *flags, uint64_t *bits);
   const rm_random_rounding *r;
 };
 

@@ -881,10 +881,10 @@ def formulas_rounded_at_random(lib, rng):
     """A product that is 0 in binary64, and a quotient that is nearly 10: both are left open."""
     how, open_ = RandomRounding(5, 7, 0, 0), np.zeros(1, np.int64)  # RM_ROUND_RANDOM
     f, found = lib.rm_random_formula, []
-    f.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 6]
+    f.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 7]
     for formula, a, x in ((0, 2.0**-1000, 2.0**-100), (1, 0.1, 1.0)):  # RM_FORMULA_SCALED, RM_FORMULA_OVER
         column, out = np.full(8, x, np.float32), np.empty(8, np.float32)
-        pointers = column.ctypes.data, None, None, out.ctypes.data, open_.ctypes.data, ctypes.addressof(how)
+        pointers = column.ctypes.data, None, None, out.ctypes.data, open_.ctypes.data, None, ctypes.addressof(how)
         assert f(formula, NAMES.index("f32"), 8, a, *pointers) == OK
         found += [bits(out).astype(np.uint64), open_.astype(np.uint64)]
     return np.concatenate(found)

@@ -1,5 +1,6 @@
 """repmath.torch.stochastic(): results against rationals, words by program order, what it does not have, and unmodified models."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ torch = pytest.importorskip("torch")
 import repmath  # noqa: E402
 import repmath.torch  # noqa: E402
 from repmath import cli, rounding, study  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic_convolution, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_convolution, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made outside
@@ -482,3 +483,60 @@ def test_studies_of_a_script_from_the_command_line(tmp_path, capsys):
     assert "add.Tensor" in capsys.readouterr().out and "add.Tensor" in (out / "places.csv").read_text()
     assert cli.main(["study", "localize", f"{script}:step", "--broken", "fails", "--out", str(out)]) == 2
     assert "has no function 'fails'" in capsys.readouterr().err
+
+
+FORMULAS = {
+    "scaled": (1, lambda a, x: a * x),
+    "over": (1, lambda a, x: x / a),
+    "under": (1, lambda a, x: a / x),
+    "added": (1, lambda a, x: x + a),
+    "plus": (2, lambda a, x, y: x + a * y),
+    "between": (2, lambda a, x, y: (1 - a) * x + a * y),
+    "product": (3, lambda a, x, y, z: x + a * y * z),
+    "quotient": (3, lambda a, x, y, z: x + a * y / z),
+    "tanh": (2, lambda a, x, y: x * (1 - y * y)),
+    "sigmoid": (2, lambda a, x, y: x * y * (1 - y)),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("inside", [False, True])
+def test_formulas_whose_elements_are_left_open(name, inside, monkeypatch):
+    """Elements that binary64 leaves open are rational numbers that are rounded once; the others stay, also where the result is an argument."""
+    arity, formula = FORMULAS[name]
+    rng = np.random.default_rng(len(name))
+    n, a = 20_000, 2.0**-60 + 0.75
+    arrays = [(rng.integers(1, 2**12, n) * 2.0 ** rng.integers(-40, 3, n)).astype("f4") for _ in range(arity)]
+    left = []
+    rational = _stochastic._Place._rational
+    monkeypatch.setattr(
+        _stochastic._Place,
+        "_rational",
+        lambda at, name, a, values, flat, to: left.extend(to) or rational(at, name, a, values, flat, to),
+    )
+    monkeypatch.setattr(
+        _stochastic._random_modes, "formula", functools.partial(open_formula, _stochastic._random_modes.formula)
+    )
+    block = stochastic(5, 2)
+    tensors = [torch.from_numpy(v.copy()) for v in arrays]
+    with block:
+        at = _stochastic._Place(block)
+        at.into = tensors[0] if inside else None
+        made = at.formula(name, a, *tensors)
+    assert (made is tensors[0]) == inside and len(left) > n // 200
+    words = rounding_oracle.words(5, 2 << 32, 0, n).tolist()
+    got = np.asarray(made).view("u4").tolist()
+    for i in range(n):
+        value = formula(Fraction(a), *(Fraction(float(v[i])) for v in arrays))
+        want = rounding_oracle.rounded(value, "f32", "stochastic", words[i]) if value else 0
+        assert got[i] == want, (name, i)
+
+
+def open_formula(formula, name, a, arrays, place, out=None):
+    """As it is, but leaves each hundred and twenty-eighth element open."""
+    before = [v.reshape(-1).copy() for v in arrays]
+    made, left = formula(name, a, arrays, place, out)
+    more = np.union1d(left, np.arange(7, made.size, 128))
+    if made is out:
+        made.reshape(-1)[more] = before[0][more]
+    return made, more

@@ -193,10 +193,11 @@ def test_double_double_decides_what_binary64_leaves(monkeypatch):
     want = gradients()
     settle = repmath.torch._stochastic_quick._settle
 
-    def some_open(at, shape, dtype, balls, *rest):
+    def some_open(at, made, balls, *rest, **more):
         balls[1][::997] = np.abs(balls[0][::997])
-        return settle(at, shape, dtype, balls, *rest)
+        return settle(at, made, balls, *rest, **more)
 
+    monkeypatch.setattr(repmath.torch._stochastic_quick, "_ask", lambda at, made, *balls: (balls, None))
     monkeypatch.setattr(repmath.torch._stochastic_quick, "_settle", some_open)
     monkeypatch.setattr(_stochastic_balls.Last, "_enclosed", no)
     for ours, theirs in zip(gradients(), want, strict=True):

@@ -12,9 +12,9 @@ from exact_oracle import bits as bits_of_array
 torch = pytest.importorskip("torch")
 
 import repmath.torch  # noqa: E402
-from repmath import _core, _random_modes  # noqa: E402
+from repmath import _core  # noqa: E402
 from repmath import _random_balls as _stochastic_balls  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic_quick, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_quick, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 EPS = 1e-5
@@ -37,16 +37,18 @@ def precision():
         yield
 
 
-@pytest.fixture(params=["quick", "left", "balls", "doubles", "enclosures"])
+@pytest.fixture(params=["quick", "apart", "left", "balls", "doubles", "enclosures"])
 def path(request, monkeypatch):
-    """With the library's balls, and with balls that decide nothing but zeros; without them; in double-double, and by enclosures alone: a radius that says
+    """With rows that the library rounds, with its balls, which are rounded apart, and with balls that decide nothing but zeros; without them; in double-double, and by enclosures alone: a radius that says
     nothing leaves every element undecided."""
     settle = _stochastic_quick._settle
+    if request.param in ("apart", "left"):
+        monkeypatch.setattr(_stochastic_quick, "_ask", lambda at, made, *balls: (balls, None))
     if request.param == "left":
         monkeypatch.setattr(
             _stochastic_quick,
             "_settle",
-            lambda at, shape, dtype, balls, *rest: settle(at, shape, dtype, (balls[0], abs(balls[0])), *rest),
+            lambda at, made, balls, *rest, **more: settle(at, made, (balls[0], abs(balls[0])), *rest, **more),
         )
         monkeypatch.setattr(_stochastic_quick, "_FEW", 1 << 10)
     if request.param in ("balls", "doubles", "enclosures"):
@@ -55,7 +57,7 @@ def path(request, monkeypatch):
         monkeypatch.setattr(_stochastic_balls, "evaluate", lambda f, inputs, rows, columns: np.full((3, rows.size), np.nan))
     if request.param in ("doubles", "enclosures"):
         monkeypatch.setattr(_stochastic_balls, "_above", lambda radius: np.full(np.shape(radius), np.inf))
-        monkeypatch.setattr(_random_modes, "formula", lambda *call: None)
+        monkeypatch.setattr(_stochastic._Place, "formula", lambda *call: None)
     return request.param
 
 
@@ -106,6 +108,42 @@ def test_softmax_and_gradients(mode, dtype, dim, path):
     check(gz, h - exp(q) * h.sum(axis=dim, keepdims=True), block, 3)
 
 
+def rows_of(x, g):
+    """What the library's loops of rows round: results and gradients of softmax and norms."""
+    a = torch.ops.aten
+    n, w, b = x.shape[-1], g[0] + 1, x[1]
+    y, mean, root = a.native_layer_norm(x, [n], w, b, EPS)
+    z, save_mean, save_root = a.native_batch_norm(x, w, b, None, None, True, 0.1, EPS)
+    p, q = torch.softmax(x, 1), torch.log_softmax(x, 1)
+    return [
+        *(y, mean, root, z, save_mean, save_root, p, q),
+        *a.native_layer_norm_backward(g, x, [n], mean, root, w, b, [True, True, False]),
+        *a.native_batch_norm_backward(g, x, w, None, None, save_mean, save_root, True, EPS, [True, True, False]),
+        *(a._softmax_backward_data(g, p, 1, x.dtype), a._log_softmax_backward_data(g, q, 1, x.dtype)),
+        a.native_batch_norm(x.T.reshape(1, n, -1), w, b, None, None, True, 0.1, EPS)[0],
+    ]
+
+
+@DTYPES
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_that_the_library_rounds_are_those_of_their_balls(dtype, threads, monkeypatch):
+    """Of so many numbers that some are left, subnormal results among them."""
+    x, g = numbers(2048, 192, dtype=dtype, scale=3), numbers(2048, 192, dtype=dtype, seed=1)
+    x[::5] *= 20  # shares down to below the least number
+    left, found = [], []
+    some = _stochastic_quick._some
+    monkeypatch.setattr(_stochastic_quick, "_some", lambda places, n: left.append(n) or some(places, n))
+    for _ in range(2):
+        repmath.set_num_threads(threads)
+        with stochastic(9, 4):
+            found.append([bits(v) for v in rows_of(x, g) if v is not None])
+        threads = 1
+        monkeypatch.setattr(_stochastic_quick, "_ask", lambda at, made, *balls: (balls, None))
+    assert found[0] == found[1]
+    if dtype is torch.float32:
+        assert 0 < sum(left) < 500
+
+
 @MODES
 def test_shares_too_small_for_a_ball(mode):
     """Beside shares of some 2^-300, which binary64 evaluations may give as 0, and masks, which are 0."""
@@ -124,7 +162,7 @@ def test_zeros_of_the_mode_random_are_known_to_be_zero(monkeypatch):
     """The control of the test above: a small share that is taken for 0 stays there."""
     settle = _stochastic_quick._settle
     zeros = lambda: True  # noqa: E731
-    monkeypatch.setattr(_stochastic_quick, "_settle", lambda *call: settle(*call[:7], zeros))
+    monkeypatch.setattr(_stochastic_quick, "_settle", lambda at, made, *call, **more: settle(at, made, *call[:4], zeros))
     with pytest.raises(AssertionError):
         test_shares_too_small_for_a_ball("random")
 

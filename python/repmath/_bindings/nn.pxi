@@ -3,8 +3,9 @@
 _SOFTMAX = {"softmax": 0, "log_softmax": 1, "logsumexp": 2, "softmax_backward": 3, "log_softmax_backward": 4}
 
 
-cdef _balls_of_next(balls):
-    """Asks for balls, in arrays of binary64 like the results and statistics, or for nothing where that is None."""
+cdef _balls_of_next(balls, rm_random_rounding *rounding, int64_t *count):
+    """Asks for balls, in arrays of binary64 like the results and statistics, or for nothing where that is None. A seventh and an eighth of them are
+    indices of results that are left, and the place of a rounding, which is put to *rounding: then results are rounded, and *count of them left."""
     cdef rm_ball_results r
     cdef double *to[6]
     cdef int i
@@ -12,18 +13,26 @@ cdef _balls_of_next(balls):
         return
     for i in range(6):
         to[i] = <double *>_view(balls[i] if i < len(balls) else None).base
+    r.rounding, r.left, r.count = NULL, NULL, count
+    count[0] = 0
+    if len(balls) == 8:
+        r.left = <int64_t *>_view(balls[6]).base
+        rounding[0] = _random_rounding(balls[7])
+        r.rounding = rounding
     r.middle, r.radius, r.mean, r.mean_radius, r.root, r.root_radius = to[0], to[1], to[2], to[3], to[4], to[5]
     rm_balls_of_next(&r)
 
 
 def softmax(what, format, first, second, out, balls=None):
-    """rm_<what> over arrays of rows; second: y of a gradient, else None. balls: middles and radii of the results."""
+    """rm_<what> over arrays of rows; second: y of a gradient, else None. balls: middles and radii of the results, or what
+    `_balls_of_next` says. Returns how many results are left."""
     cdef View a = _view(first), b = _view(second), y = _view(out)
     cdef rm_status status = 0
     cdef int f, which = _SOFTMAX[what]
-    cdef int64_t rows = first.shape[0], n = first.shape[1]
+    cdef int64_t rows = first.shape[0], n = first.shape[1], left = 0
+    cdef rm_random_rounding rounding
     f, _ = _FORMATS[format]
-    _balls_of_next(balls)
+    _balls_of_next(balls, &rounding, &left)
     with nogil:
         if which == 0:
             status = rm_softmax(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>y.base, y.stride[0], y.stride[1])
@@ -39,14 +48,17 @@ def softmax(what, format, first, second, out, balls=None):
             status = rm_log_softmax_backward(f, rows, n, <void *>a.base, a.stride[0], a.stride[1], <void *>b.base, b.stride[0], b.stride[1],
                                              <void *>y.base, y.stride[0], y.stride[1])
     _raise(status)
+    return left
 
 
 def normalize(what, format, bint centered, x, g, w, b, mean, variance, double eps, out, weight_strides=None, balls=None):
     """rm_normalize and its gradients: arrays of four axes, (sets, sets, blocks, elements); w, b, mean and variance may be None. To be "found",
     mean and variance are contiguous arrays of an element a set, of the mean and 1/sqrt(variance + eps). balls: middles and radii of the
-    results, of the means and of the roots."""
+    results, of the means and of the roots, or what `_balls_of_next` says. Returns how many results are left."""
     cdef View a = _view(x), h = _view(g), u = _view(w), v = _view(b), m = _view(mean), s = _view(variance), y = _view(out)
     cdef rm_norm_sets sets
+    cdef rm_random_rounding rounding
+    cdef int64_t left = 0
     cdef rm_status status
     cdef int f, which = {"forward": 0, "input": 1, "weight": 2, "found": 3}[what]
     f, _ = _FORMATS[format]
@@ -54,7 +66,7 @@ def normalize(what, format, bint centered, x, g, w, b, mean, variance, double ep
     sets.sets[0], sets.sets[1], sets.outer, sets.inner = x.shape
     for i in range(4 if weight_strides is not None else 0):
         y.stride[i] = weight_strides[i]
-    _balls_of_next(balls)
+    _balls_of_next(balls, &rounding, &left)
     with nogil:
         if which == 0:
             status = rm_normalize(f, &sets, <void *>a.base, a.stride, <void *>u.base, u.stride, <void *>v.base, v.stride,
@@ -69,6 +81,7 @@ def normalize(what, format, bint centered, x, g, w, b, mean, variance, double ep
             status = rm_normalize_backward_weight(f, &sets, <void *>h.base, h.stride, <void *>a.base, a.stride, <void *>m.base, m.stride,
                                                   <void *>s.base, s.stride, eps, <void *>y.base, y.stride)
     _raise(status)
+    return left
 
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}

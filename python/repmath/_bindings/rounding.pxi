@@ -33,22 +33,23 @@ def random_elementwise(name, format, arguments, out, place):
     _raise(status)
 
 
-def random_formula(formula, format, a, arrays, out, place):
-    """A formula of rm_formula, by its name, over contiguous arrays of one format. Returns how many elements are left open."""
+def random_formula(formula, format, a, arrays, out, left, place):
+    """A formula of rm_formula, by its name, over contiguous arrays of one format; out may be one of them. Returns how many elements are left open: their
+    indices are in left, int64 numbers of which there are as many as elements, and in out they stay as they were."""
     cdef rm_random_rounding r = _random_rounding(place)
     cdef void *x[3]
     cdef int k, which = _FORMULAS[formula], f = _FORMATS[format][0]
     cdef double number = a
     cdef long long n = out.size
-    cdef int64_t left = 0
-    cdef View y = _view(out)
+    cdef int64_t open = 0
+    cdef View y = _view(out), places = _view(left)
     cdef rm_status status
     for k in range(3):
         x[k] = <void *>_view(arrays[k]).base if k < len(arrays) else NULL
     with nogil:
-        status = rm_random_formula(which, f, n, number, x[0], x[1], x[2], <void *>y.base, &left, &r)
+        status = rm_random_formula(which, f, n, number, x[0], x[1], x[2], <void *>y.base, &open, <int64_t *>places.base, &r)
     _raise(status)
-    return left
+    return open
 
 
 def random_sums(format, format_out, x, out, place):

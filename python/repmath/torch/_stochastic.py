@@ -5,6 +5,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import repmath
 
 from .. import _core, _random_modes, rounding
 from .._dtypes import NAMES
-from .._random_balls import Last
+from .._random_balls import Last, rounded
 from . import (
     _stochastic_convolution,
     _stochastic_lists,
@@ -96,12 +97,41 @@ class _Place:
         )
 
     def formula(self, name: str, a: Any, *tensors: torch.Tensor) -> Any:
-        """A formula of `repmath/formulas.h` of a number and tensors of one format, or None where binary64 does not decide all of it."""
+        """A formula of `repmath/formulas.h` of a number and tensors of one format; None where they are of another kind, or many results are left open."""
         words = self.words
         if not isinstance(a, (int, float)) or tensors[0].dtype not in FORMATS or tensors[0].dtype is torch.float64:
             return None
+        into = self.into if words["mode"] == "stochastic" else None
         place = _random_modes.place(words["mode"], words["seed"], words["stream"])
-        return _random_modes.formula(name, float(a), tuple(as_array(t) for t in tensors), place)
+        arrays = [as_array(t) for t in tensors]
+        if any(v.shape != arrays[0].shape for v in arrays):
+            arrays = list(np.broadcast_arrays(*arrays))
+        arrays = [np.ascontiguousarray(v).reshape(arrays[0].shape) for v in arrays]
+        out = None if into is None else as_array(into)
+        made, left = _random_modes.formula(name, float(a), arrays, place, out)
+        if left.size > 256 and made is not out:
+            return None
+        if left.size:
+            self._rational(name, float(a), [v.reshape(-1)[left] for v in arrays], made.reshape(-1), left)
+        return into if out is not None and made is out else made
+
+    def _rational(self, name: str, a: float, values: Any, flat: Any, left: Any) -> None:
+        """Writes the results of a formula at these places: those of finite numbers by rational arithmetic, others, and exact zeros, as rounded to
+        nearest."""
+        found = np.empty_like(values[0])
+        addresses = [v.ctypes.data for v in values] + [0] * (3 - len(values))
+        with _core.Environment():
+            _core.formula(name, NAMES[found.dtype], found.size, a, *addresses, found.ctypes.data)
+        words = self.last(found).words(left.tolist())
+        for i, row in enumerate(zip(*(v.tolist() for v in values), strict=True)):
+            if all(map(math.isfinite, (a, *row))):
+                try:
+                    value = _RATIONAL[name](Fraction(a), *(Fraction(v) for v in row))
+                except ZeroDivisionError:
+                    continue
+                if value:
+                    found[i] = rounded(value, found.dtype.name, self.words["mode"], words[i])
+        flat[left] = found
 
     def last(self, nearest: Any, skip: Any = False) -> Last:
         """What rounds the values of a formula in the place of the rounded array `nearest`, but where they are known."""
@@ -148,6 +178,21 @@ class _Place:
         left = np.stack([c.reshape(-1) for c in columns[0::2]], 1)[:, None, :]
         right = np.stack([c.reshape(-1) for c in columns[1::2]], 1)[:, :, None]
         return self.product(left, right, dtype).reshape(columns[0].shape)
+
+
+# Formulas of _Place.formula.
+_RATIONAL: dict[str, Callable[..., Fraction]] = {
+    "scaled": lambda a, x: a * x,
+    "over": lambda a, x: x / a,
+    "under": lambda a, x: a / x,
+    "added": lambda a, x: x + a,
+    "plus": lambda a, x, y: x + a * y,
+    "between": lambda a, x, y: x + a * (y - x),
+    "product": lambda a, x, y, z: x + a * y * z,
+    "quotient": lambda a, x, y, z: x + a * y / z,
+    "tanh": lambda a, x, y: x * (1 - y * y),
+    "sigmoid": lambda a, x, y: x * y * (1 - y),
+}
 
 
 def _axes(array: Any, axis: Any) -> tuple[int, ...]:

@@ -48,27 +48,37 @@ def _balls(n: int) -> tuple[Any, Any]:
     return _scratch("middle", n), _scratch("radius", n)
 
 
+def _ask(at: Any, made: Any, *balls: Any) -> tuple[Any, Any]:
+    """What _core takes in place of middles and radii, and room for the results that are left, where the library rounds the results itself."""
+    if at.words["mode"] != "stochastic":
+        return balls, None
+    left = np.empty(made.size, np.int64)  # memory that is not touched costs nothing
+    return (*balls, *(None,) * (6 - len(balls)), left, at.last(made).place), left
+
+
 def _settle(
     at: Any,
-    shape: Any,
-    dtype: Any,
+    made: Any,
     balls: Any,
     split: Callable[[Any], Any],
     formula: Any,
     inputs: Callable[[Any], Any],
     zero: Callable[[], Any] = lambda: False,
+    left: Any = None,
 ) -> Any:
-    """Rounds balls. split(places) gives row and column of results, inputs(rows) what the formula takes of these rows, zero() which results are 0."""
+    """Rounds balls into `made`, but where the library did, with the results at these places left. split(places) gives row and column of results, inputs(rows)
+    what the formula takes of these rows, zero() which results are 0."""
     middle, radius = balls
-    made, undecided = np.empty(shape, dtype), np.empty(middle.size, np.uint8)
     last = at.last(made)
-    with _core.Environment():
-        _core.random_balls(NAMES[made.dtype], middle, radius, made.reshape(-1), undecided, last.place)
-    if at.words["mode"] == "random":
-        undecided |= (middle == 0) & (radius == 0) & ~np.broadcast_to(zero(), shape).reshape(-1)
-    if not undecided.any():
+    if left is None:
+        undecided = np.empty(middle.size, np.uint8)
+        with _core.Environment():
+            _core.random_balls(NAMES[made.dtype], middle, radius, made.reshape(-1), undecided, last.place)
+        if at.words["mode"] == "random":
+            undecided |= (middle == 0) & (radius == 0) & ~np.broadcast_to(zero(), made.shape).reshape(-1)
+        left = np.flatnonzero(undecided) if undecided.any() else undecided[:0]
+    if not left.size:
         return made
-    left = np.flatnonzero(undecided)
     if left.size > _FEW + made.size // 16 or not np.isfinite(radius[left]).all():
         raise Slow
     row, column = split(left)
@@ -100,6 +110,11 @@ def _last_axis(x: torch.Tensor, dim: int) -> int:
     return int(x.shape[-1])
 
 
+def _some(left: Any, count: int) -> Any:
+    """The places that were left, in order."""
+    return None if left is None else np.sort(left[:count])
+
+
 def _by_row(n: int) -> Callable[[Any], Any]:
     return lambda places: np.divmod(places, n)
 
@@ -109,14 +124,15 @@ def _softmax(what: str, formula: Any) -> Callable[..., Any]:
         n = _last_axis(x, dim)
         _same(options, x.dtype)
         (a,) = _array(x)
-        flat, balls = a.reshape(-1, n), _balls(a.size)
+        flat, balls, made = a.reshape(-1, n), _balls(a.size), np.empty_like(a)
+        asked, left = _ask(at, made, *balls)
         with _core.Environment():
-            _core.softmax(what, NAMES[a.dtype], flat, None, np.empty_like(flat), balls)
+            count = _core.softmax(what, NAMES[a.dtype], flat, None, made.reshape(-1, n), asked)
 
         def inputs(rows: Any) -> Any:
             return _rows._softmax_rows(flat[rows].astype(np.float64))[:3]
 
-        return _settle(at, a.shape, a.dtype, balls, _by_row(n), formula, inputs, lambda: a == -np.inf)
+        return _settle(at, made, balls, _by_row(n), formula, inputs, lambda: a == -np.inf, _some(left, count))
 
     return function
 
@@ -126,9 +142,10 @@ def _softmax_backward(what: str, formula: Any) -> Callable[..., Any]:
         n = _last_axis(y, dim)
         _same(options, y.dtype)
         a, b = _array(g, y)
-        first, second, balls = a.reshape(-1, n), b.reshape(-1, n), _balls(a.size)
+        first, second, balls, made = a.reshape(-1, n), b.reshape(-1, n), _balls(a.size), np.empty_like(a)
+        asked, left = _ask(at, made, *balls)
         with _core.Environment():
-            _core.softmax(what, NAMES[a.dtype], first, second, np.empty_like(first), balls)
+            count = _core.softmax(what, NAMES[a.dtype], first, second, made.reshape(-1, n), asked)
 
         def inputs(rows: Any) -> Any:
             h, z = first[rows].astype(np.float64), second[rows].astype(np.float64)
@@ -137,7 +154,7 @@ def _softmax_backward(what: str, formula: Any) -> Callable[..., Any]:
             return h, _rows._finite(z), (z != -np.inf).astype(np.float64)
 
         zero = (lambda: b == 0) if what == "softmax_backward" else (lambda: False)
-        return _settle(at, a.shape, a.dtype, balls, _by_row(n), formula, inputs, zero)
+        return _settle(at, made, balls, _by_row(n), formula, inputs, zero, _some(left, count))
 
     return function
 
@@ -180,25 +197,28 @@ def _norm(
     made, statistics = np.empty_like(x), (np.empty(count, x.dtype), np.empty(count, x.dtype))
     of = [*_balls(x.size), *(_scratch(name, count) for name in ("mean", "mean_radius", "root", "root_radius"))]
     weights = sets.weights(w, a), sets.weights(b, a)
+    asked, left = _ask(at, made, *of)
     with _core.Environment():
-        _core.normalize("found", NAMES[x.dtype], True, a, None, *weights, *statistics, eps, sets.of(made), None, of)
+        left_over = _core.normalize(
+            "found", NAMES[x.dtype], True, a, None, *weights, *statistics, eps, sets.of(made), None, asked
+        )
     e, size = _number(eps), _number(float(n))
     found = [
         _settle(
             at,
-            x.shape,
-            x.dtype,
+            made,
             of[:2],
             split,
             _rows._normalised,
             lambda r: (rows(r), factor(w, 1.0, r), factor(b, 0.0, r), e, size),
+            left=_some(left, left_over),
         )
     ]
     each = lambda places: (places, np.zeros_like(places))  # noqa: E731
     at.next()
-    found.append(_settle(at, shape, x.dtype, of[2:4], each, _rows._set_mean, lambda r: (rows(r), size)))
+    found.append(_settle(at, np.empty(shape, x.dtype), of[2:4], each, _rows._set_mean, lambda r: (rows(r), size)))
     at.next()
-    found.append(_settle(at, shape, x.dtype, of[4:6], each, _rows._set_root, lambda r: (rows(r), e, size)))
+    found.append(_settle(at, np.empty(shape, x.dtype), of[4:6], each, _rows._set_root, lambda r: (rows(r), e, size)))
     return found
 
 
@@ -207,8 +227,9 @@ def _of_x(at: Any, g: Any, x: Any, w: Any, eps: float, group: Any, factor: Calla
     a, n = sets.of(x), x.size // math.prod(sets.of(x).shape[:2])
     made, balls = np.empty_like(x), _balls(x.size)
     others = group(g)[2]
+    asked, left = _ask(at, made, *balls)
     with _core.Environment():
-        _core.normalize(
+        count = _core.normalize(
             "input",
             NAMES[x.dtype],
             True,
@@ -221,13 +242,13 @@ def _of_x(at: Any, g: Any, x: Any, w: Any, eps: float, group: Any, factor: Calla
             eps,
             sets.of(made),
             None,
-            balls,
+            asked,
         )
 
     def inputs(r: Any) -> Any:
         return others(r), rows(r), factor(w, 1.0, r), _number(eps), _number(float(n))
 
-    return _settle(at, x.shape, x.dtype, balls, split, _rows._of_normalised, inputs)
+    return _settle(at, made, balls, split, _rows._of_normalised, inputs, left=_some(left, count))
 
 
 def _of_weight(
@@ -241,7 +262,7 @@ def _of_weight(
             "weight", NAMES[x.dtype], True, sets.of(x), sets.of(g), None, None, None, None, eps, made, strides, balls
         )
     each = lambda places: (places, np.zeros_like(places))  # noqa: E731
-    return _settle(at, shape, x.dtype, balls, each, formula, inputs)
+    return _settle(at, np.empty(shape, x.dtype), balls, each, formula, inputs)
 
 
 def _plain_eps(eps: float) -> float:
@@ -372,15 +393,16 @@ def rms_norm(at: Any, x: Any, shape: Any, weight: Any, eps: float) -> Any:
     sets, split, rows = _by_rows(a, size)
     made, balls, as_sets = np.empty_like(a), _balls(a.size), sets.of(a)
     weights = sets.weights(w, as_sets)
+    asked, left = _ask(at, made, *balls)
     with _core.Environment():
-        _core.normalize(
-            "forward", NAMES[a.dtype], False, as_sets, None, weights, None, None, None, eps, sets.of(made), None, balls
+        count = _core.normalize(
+            "forward", NAMES[a.dtype], False, as_sets, None, weights, None, None, None, eps, sets.of(made), None, asked
         )
 
     def inputs(chosen: Any) -> Any:
         return rows(chosen), _shared(w, 1.0, chosen), _number(eps), _number(float(size))
 
-    return _settle(at, a.shape, a.dtype, balls, split, _rows._by_squares, inputs)
+    return _settle(at, made, balls, split, _rows._by_squares, inputs, left=_some(left, count))
 
 
 # --- cross entropy
@@ -409,7 +431,7 @@ def cross_entropy(at: Any, x: Any, target: Any, weight: Any, ignore: int, reduct
         raise Slow
     with np.errstate(all="ignore"):
         loss = Balls(-middle[places], radius[places]).total() / number
-    return _settle(at, (), as_array(x).dtype, (loss.middle, loss.radius), _undecided, None, _undecided)
+    return _settle(at, np.empty((), as_array(x).dtype), (loss.middle, loss.radius), _undecided, None, _undecided)
 
 
 def _undecided(places: Any) -> Any:
@@ -446,7 +468,7 @@ def cross_entropy_backward(
 
     balls = middle.reshape(-1), radius.reshape(-1)
     return _settle(
-        at, x.shape, a.dtype, balls, _by_row(a.shape[1]), _rows._of_cross_entropy, inputs, lambda: ~counts[:, None]
+        at, np.empty(x.shape, a.dtype), balls, _by_row(a.shape[1]), _rows._of_cross_entropy, inputs, lambda: ~counts[:, None]
     )
 
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../../include/repmath/rounding.h"
 #include "../../runtime/isa.h"
 #include "../optim/clip.h"
 #include "../formula/args.h"
@@ -34,11 +35,14 @@ typedef enum {
   RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
-/* Where results are given as balls, in place of rounding them: the result that belongs at origin + i size is within radius[i]
+/* Where results are given as balls, in place of rounding them to nearest: the result that belongs at origin + i size is within radius[i]
  * of middle[i]; a radius that is not finite says nothing. Statistics of set i have the others. */
 typedef struct {
   double *middle, *radius, *mean, *mean_radius, *root, *root_radius;
   const char *origin;
+  /* Not NULL: results are rounded under it and stored. Those that are left are balls as above, and *count of them in `left`. */
+  const rm_random_rounding *rounding;
+  int64_t *left, *count;
 } rm_row_balls;
 
 /* Results are stored next to each other in format fmt (below binary64). The indices of those that the bounds do not decide,
@@ -51,7 +55,7 @@ typedef struct {
   int fmt;
   void *out;
   int64_t *undecided;
-  const rm_row_balls *balls; /* NULL: none; else nothing is stored, and nothing undecided */
+  const rm_row_balls *balls; /* NULL: none; else results go there, and nothing is undecided */
 } rm_row_store;
 
 struct rm_loss_kernels;

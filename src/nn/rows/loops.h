@@ -1,6 +1,7 @@
 /* Vector loops over rows of binary64, compiled once per ISA. kernels.h states their accuracy, and rows/step.h proves it. */
 #pragma once
 
+#include "../../common/rounding_vector.h"
 #include "step.h"
 
 /* Rows are often a page long, and a hardware prefetcher stops at the end of a page: the loop prefetches the same place of the
@@ -149,10 +150,56 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
 }
 
 #if !RM_DEVICE
+/* Lanes of balls at result `at` that vectors leave undecided: rounded one by one, or left. */
+RM_COLD void rm_row_leave(const rm_row_store *s, int64_t i, int64_t at, uint32_t lanes, const double *m, const double *r,
+                          const rm_words_chunk *words, int64_t word) {
+  const rm_row_balls *b = s->balls;
+  for (; lanes; lanes &= lanes - 1) {
+    const int k = __builtin_ctz(lanes);
+    uint64_t bits = 0;
+    uint32_t ignored = 0;
+    const rm_mode mode = rm_random_mode(b->rounding->mode, rm_chunk_word(words, word + k));
+    if (!rm_round_within(m[k], r[k], s->fmt, mode, &bits, &ignored)) {
+      rm_write_bits((char *)s->out + (i + k) * rm_size_of(s->fmt), bits, s->fmt);
+      continue;
+    }
+    b->middle[at + k] = m[k], b->radius[at + k] = r[k];
+    b->left[__atomic_fetch_add(b->count, 1, __ATOMIC_RELAXED)] = at + k;
+  }
+}
+
+/* Rounds balls under the stochastic mode (common/rounding_vector.h). As in rm_row_give, which see. */
+RM_FN int64_t rm_row_round_at_random(int op, const int fmt, const rm_row_store *s) {
+  const rm_row_balls *b = s->balls;
+  const int64_t at = ((const char *)s->out - b->origin) / rm_size_of(s->fmt);
+  rm_row_store wide = *s;
+  rm_words_chunk words;
+  if (wide.slope < 2.0 && op == RM_ROW_LESS_EXP) wide.slope = 2.0;
+  for (int64_t from = 0; from < s->n; from += RM_WORDS_CHUNK) {
+    const int64_t n = s->n - from < RM_WORDS_CHUNK ? s->n - from : RM_WORDS_CHUNK;
+    rm_words_fill(&words, b->rounding->seed, b->rounding->stream, b->rounding->first + at + from, n);
+    for (int64_t j = 0; j < n; j += RM_LANES) {
+      const int64_t i = from + j;
+      vf64 y, err, m = vf64_add(rm_row_value(op, &wide, i, &err), vf64_set1(0.0));
+      const vi64 add = rm_addends(rm_words_vector(words.word + j), 1, 53 - rm_precision(fmt));
+      uint32_t left = vm64_bits(rm_round_ball_vector(m, err, add, fmt, &y));
+      rm_row_put(y, fmt, s->out, i, s->n);
+      if (RM_UNLIKELY(left)) {
+        double middle[RM_LANES], radius[RM_LANES];
+        vf64_store(middle, m), vf64_store(radius, err);
+        if (n - j < RM_LANES) left &= (1u << (n - j)) - 1;
+        rm_row_leave(s, i, at + i, left, middle, radius, &words, j);
+      }
+    }
+  }
+  return 0;
+}
+
 /* Gives balls. Where e^v counts as 2^-245 the slope of a store, for results that are rounded to nearest, is less than what
  * the value may be off by, which is at most that much times a. */
 RM_STATIC int64_t rm_row_give(int op, const rm_row_store *s) {
   const rm_row_balls *b = s->balls;
+  if (b->rounding) return s->fmt == RM_F32 ? rm_row_round_at_random(op, RM_F32, s) : rm_row_round_at_random(op, s->fmt, s);
   const int64_t at = ((const char *)s->out - b->origin) / rm_size_of(s->fmt);
   rm_row_store wide = *s;
   if (wide.slope < 2.0 && op == RM_ROW_LESS_EXP) wide.slope = 2.0;

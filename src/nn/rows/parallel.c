@@ -72,8 +72,8 @@ void rm_balls_of_next(const rm_ball_results *results) { asked = *results; }
 
 const rm_row_balls *rm_row_balls_asked(rm_row_balls *b, const void *origin) {
   const rm_ball_results a = asked;
-  asked = (rm_ball_results){NULL, NULL, NULL, NULL, NULL, NULL};
-  *b = (rm_row_balls){a.middle, a.radius, a.mean, a.mean_radius, a.root, a.root_radius, origin};
+  asked = (rm_ball_results){.middle = NULL};
+  *b = (rm_row_balls){a.middle, a.radius, a.mean, a.mean_radius, a.root, a.root_radius, origin, a.rounding, a.left, a.count};
   return a.middle ? b : NULL;
 }
 

@@ -104,7 +104,13 @@ static inline int rm_row_defer(rm_row_state *s) {
 
 /* Says that nothing is known of n results, where these are given as balls. */
 RM_FN void rm_row_unknown(const rm_row_balls *b, const char *out, int64_t n, int size) {
-  for (int64_t i = 0; b && i < n; i++) b->radius[(out - b->origin) / size + i] = rm_from_bits64(UINT64_C(0x7ff) << 52);
+  for (int64_t i = 0; b && i < n; i++) {
+    const int64_t at = (out - b->origin) / size + i;
+    b->radius[at] = rm_from_bits64(UINT64_C(0x7ff) << 52);
+#if !RM_DEVICE
+    if (b->rounding) b->left[__atomic_fetch_add(b->count, 1, __ATOMIC_RELAXED)] = at;
+#endif
+  }
 }
 
 #if !RM_DEVICE
