@@ -86,9 +86,9 @@ RM_API rm_status rm_random_balls(int format, int64_t n, const double *middle, co
  * for. A radius that is not finite says nothing. Rows of which nothing is known, such as those of a NaN, have their results
  * stored as always, others not. `format` is below binary64; results are contiguous, for norms the elements of a block, and
  * apart from the arguments: else the call returns RM_ERR_RANGE. What every stochastic rounding rounds to 0 may be 0.
- * With `rounding`, of RM_ROUND_STOCHASTIC, results are rounded as rm_random_balls does, and stored; left[0] to left[*count - 1],
- * with room for all results, are the indices in any order of those that it leaves undecided, and they alone have a middle and
- * a radius. *count is 0 before the call. Statistics are balls, and so are gradients of weights. */
+ * With `rounding`, of RM_ROUND_STOCHASTIC, results are rounded as rm_random_balls does, and stored; the first *count of
+ * `left`, with room for all results, are the indices in any order of those that it leaves undecided, and they alone have a
+ * middle and a radius. *count is 0 before the call. Statistics are balls, and so are gradients of weights. */
 typedef struct {
   double *middle, *radius, *mean, *mean_radius, *root, *root_radius;
   const rm_random_rounding *rounding;
@@ -96,12 +96,12 @@ typedef struct {
 } rm_ball_results;
 RM_API void rm_balls_of_next(const rm_ball_results *results);
 
-/* out[i] = the exact value of a formula of formulas.h, one of RM_FORMULA_SCALED to RM_FORMULA_SIGMOID, rounded under r, where
- * binary64 with a bound of its error decides that: all but a few in 2^20 elements. *open is how many it leaves: those, and
- * what is infinite or NaN on the way. They are 0 in out, or, where `left` is not NULL, stay as they were there, so that out
- * may be an argument; left, with room for n numbers, then has their indices in any order. `format` is RM_FORMAT_F16, RM_FORMAT_BF16 or RM_FORMAT_F32; arrays are as
- * there. An exact zero is the product's or quotient's of RM_FORMULA_SCALED, _OVER and _UNDER, and +0 otherwise.
- * RM_ROUND_UP_DOWN is an RM_ERR_ENUM of argument 11. */
+/* out[i] = the exact value of a formula of formulas.h, one of RM_FORMULA_SCALED to RM_FORMULA_SIGMOID, rounded under r,
+ * where binary64 with a bound of its error decides that: all but a few in 2^20 elements. *open is how many it leaves:
+ * those, and what is infinite or NaN on the way. They are 0 in out, or, where `left` is not NULL, stay as they were there,
+ * so that out may be an argument; left, with room for n numbers, then has their indices in any order. `format` is
+ * RM_FORMAT_F16, RM_FORMAT_BF16 or RM_FORMAT_F32; arrays are as there. An exact zero is the product's or quotient's of
+ * RM_FORMULA_SCALED, _OVER and _UNDER, and +0 otherwise. RM_ROUND_UP_DOWN is an RM_ERR_ENUM of argument 11. */
 RM_API rm_status rm_random_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                                    void *out, int64_t *open, int64_t *left, const rm_random_rounding *r);
 

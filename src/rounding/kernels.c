@@ -255,7 +255,7 @@ RM_FN int64_t exactly(const rm_random_elements *p, const quick *q, int64_t at, i
   return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * size, flags) : open;
 }
 
-#include "fused.h"
+#include "fused.inl"
 
 static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags) {
   const int size = rm_size_of(p->format), direct = p->stride_out == size;
@@ -264,7 +264,7 @@ static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end,
   char buffer[4 * RM_WORDS_CHUNK];
   quick q;
   const int is = is_quick(p, &q), f32 = p->format == RM_FORMAT_F32 && chance;
-  fused_fn *const fused = is ? NULL : fused_of(p);
+  rm_fused_fn *const fused = is ? NULL : rm_fused_of(p);
   int64_t open = 0;
   for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
     const int64_t n = chunk_of(&words, p->r, at, end);

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 import repmath  # noqa: E402
 import repmath.torch  # noqa: E402
 from repmath import cli, rounding, study  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_convolution, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_convolution, _stochastic_formulas, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made outside
@@ -508,12 +508,8 @@ def test_formulas_whose_elements_are_left_open(name, inside, monkeypatch):
     n, a = 20_000, 2.0**-60 + 0.75
     arrays = [(rng.integers(1, 2**12, n) * 2.0 ** rng.integers(-40, 3, n)).astype("f4") for _ in range(arity)]
     left = []
-    rational = _stochastic._Place._rational
-    monkeypatch.setattr(
-        _stochastic._Place,
-        "_rational",
-        lambda at, name, a, values, flat, to: left.extend(to) or rational(at, name, a, values, flat, to),
-    )
+    settle = _stochastic_formulas.settle
+    monkeypatch.setattr(_stochastic_formulas, "settle", lambda *call: left.extend(call[4]) or settle(*call))
     monkeypatch.setattr(
         _stochastic._random_modes, "formula", functools.partial(open_formula, _stochastic._random_modes.formula)
     )

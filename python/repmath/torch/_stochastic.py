@@ -5,7 +5,6 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ import repmath
 
 from .. import _core, _random_modes, rounding
 from .._dtypes import NAMES
-from .._random_balls import Last, rounded
+from .._random_balls import Last
 from . import (
     _stochastic_convolution,
+    _stochastic_formulas,
     _stochastic_lists,
     _stochastic_quick,
     _stochastic_resize,
@@ -112,26 +112,9 @@ class _Place:
         if left.size > 256 and made is not out:
             return None
         if left.size:
-            self._rational(name, float(a), [v.reshape(-1)[left] for v in arrays], made.reshape(-1), left)
+            values = [v.reshape(-1)[left] for v in arrays]
+            _stochastic_formulas.settle(name, float(a), values, made.reshape(-1), left, self.last(made))
         return into if out is not None and made is out else made
-
-    def _rational(self, name: str, a: float, values: Any, flat: Any, left: Any) -> None:
-        """Writes the results of a formula at these places: those of finite numbers by rational arithmetic, others, and exact zeros, as rounded to
-        nearest."""
-        found = np.empty_like(values[0])
-        addresses = [v.ctypes.data for v in values] + [0] * (3 - len(values))
-        with _core.Environment():
-            _core.formula(name, NAMES[found.dtype], found.size, a, *addresses, found.ctypes.data)
-        words = self.last(found).words(left.tolist())
-        for i, row in enumerate(zip(*(v.tolist() for v in values), strict=True)):
-            if all(map(math.isfinite, (a, *row))):
-                try:
-                    value = _RATIONAL[name](Fraction(a), *(Fraction(v) for v in row))
-                except ZeroDivisionError:
-                    continue
-                if value:
-                    found[i] = rounded(value, found.dtype.name, self.words["mode"], words[i])
-        flat[left] = found
 
     def last(self, nearest: Any, skip: Any = False) -> Last:
         """What rounds the values of a formula in the place of the rounded array `nearest`, but where they are known."""
@@ -178,21 +161,6 @@ class _Place:
         left = np.stack([c.reshape(-1) for c in columns[0::2]], 1)[:, None, :]
         right = np.stack([c.reshape(-1) for c in columns[1::2]], 1)[:, :, None]
         return self.product(left, right, dtype).reshape(columns[0].shape)
-
-
-# Formulas of _Place.formula.
-_RATIONAL: dict[str, Callable[..., Fraction]] = {
-    "scaled": lambda a, x: a * x,
-    "over": lambda a, x: x / a,
-    "under": lambda a, x: a / x,
-    "added": lambda a, x: x + a,
-    "plus": lambda a, x, y: x + a * y,
-    "between": lambda a, x, y: x + a * (y - x),
-    "product": lambda a, x, y, z: x + a * y * z,
-    "quotient": lambda a, x, y, z: x + a * y / z,
-    "tanh": lambda a, x, y: x * (1 - y * y),
-    "sigmoid": lambda a, x, y: x * y * (1 - y),
-}
 
 
 def _axes(array: Any, axis: Any) -> tuple[int, ...]:

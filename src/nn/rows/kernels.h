@@ -35,12 +35,12 @@ typedef enum {
   RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
-/* Where results are given as balls, in place of rounding them to nearest: the result that belongs at origin + i size is within radius[i]
- * of middle[i]; a radius that is not finite says nothing. Statistics of set i have the others. */
+/* Where results are given as balls, in place of rounding them to nearest: the result that belongs at origin + i size is within
+ * radius[i] of middle[i]; a radius that is not finite says nothing. Statistics of set i have the others. */
 typedef struct {
   double *middle, *radius, *mean, *mean_radius, *root, *root_radius;
   const char *origin;
-  /* Not NULL: results are rounded under it and stored. Those that are left are balls as above, and *count of them in `left`. */
+  /* Not NULL: results are rounded under it and stored. Those that are left are balls as above, *count of them in `left`. */
   const rm_random_rounding *rounding;
   int64_t *left, *count;
 } rm_row_balls;
