@@ -60,6 +60,7 @@ def alone() -> list[Stage]:
         Stage("rounding tests", module("smt.rounding_tests")),
         Stage("words", module("words")),
         Stage("rests of series", module("rests")),
+        Stage("powers with an integer", module("integer_powers")),
     ]
 
 

@@ -7,7 +7,7 @@ import re
 import sys
 from fractions import Fraction
 
-from . import domains, edges, evidence_operators
+from . import domains, edges, evidence_operators, integer_powers
 from .graph import HERE, ROOT, Interval, Kernel, kernels
 from .kinds import KINDS, hook
 from .oracle import evidence as oracle
@@ -112,6 +112,9 @@ composition: first y log x within 8.6 2^-53, then e^z for every z that is within
 difference d; the sum with the greater argument, whatever that is, is one of the formulas below. The domains of these kernels are those of the
 ratio, x, z and d. In f64 the same is done with values of two parts: `proofs/pairs.py` (hypot, atan2: down to the sizes at which the kernels leave
 an argument undecided, so that underflow counts), `proofs/powers.py` (pow) and `proofs/sums.py` (logaddexp).
+
+pown, rootn and compound are compositions too: what they add to the certificates of the logarithm for any number, of its two parts and of e^z is summed up by
+`proofs/integer_powers.py` in rational numbers, with fused operations or without.
 
 Beyond a cut of the argument kernels take another argument in its place, or the result is known at once. For f64 `proofs/cuts.py` checks these results
 over the whole range, piece by piece, those of gradients, powers and logaddexp too; it reads the cuts of known results from the source. In the formats
@@ -290,6 +293,17 @@ def row(function: str, arity: int, unseen: dict) -> str:
     return f"| {function} | {short} | {f32} | {oracle.compared(function)} | {f64} | {proof} | {control} |"
 
 
+def rows_of_powers() -> list[str]:
+    """Of the functions of a number and an integer: special values in every combination, 1,500 random pairs, pairs beside midpoints, and a digest."""
+    text, held = (ROOT / "crlibm/powers.def").read_text(), dict(integer_powers.checks())
+    made = []
+    for name in re.findall(r"^RM_POWER\((\w+),", text, re.M):
+        z, exp = ([held[f"{what} in {how}"] for how in ("binary64", "two parts")] for what in (f"{name}: z", "e^z"))
+        proof = f"b64 z {z[0]:.3f}, e^z {exp[0]:.3f}; dd z {z[1]:.3f}, e^z {exp[1]:.3f}"
+        made.append(f"| {name} | samples, digest | samples, digest |  | samples, digest | {proof} |  |")
+    return made
+
+
 def bound_text(claimed: str) -> str:
     """A hexadecimal bound as 2^n or m 2^n."""
     if claimed.startswith("its"):
@@ -372,7 +386,7 @@ def steps_section() -> str:
 
 def page() -> str:
     unseen = no_input()
-    rows = [row(function, arity, unseen) for function, arity in manifest().items()]
+    rows = [row(function, arity, unseen) for function, arity in manifest().items()] + rows_of_powers()
     head = "## Functions\n\n| function | f16, bf16 | f32 | oracle | f64 | proof: checked/claimed, FMA / without | control (f32) |\n"
     table = head + "| --- | --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
     return (

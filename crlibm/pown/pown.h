@@ -11,8 +11,8 @@
  *                  and log s is within 2u, at most 2.1 |L|; e/s rounds by u |e/s| <= 1.1u |L|, what is left out is
  *                  (e/s)^2/2 <= u |L|/2 (where s = 1 it is x^2/2, elsewhere |L| >= 0.49 2u), the sum rounds by u: 7u
  * So z is within 132u with the roundings of the sum and of n L or L/n. Results that are no zero or infinity have |z| <= 104:
- * 104 132u < 1.68 2^-40, and 2^-45 of exp, which holds so far (its product, above 2^11, rounds by 2^-46.5 without FMA):
- * below RM_POWN_B64_ERR.
+ * 104 132u < 1.68 2^-40, and 1.5 2^-45 of exp, which a machine has proved so far: below RM_POWN_B64_ERR.
+ * proofs/integer_powers.py checks these sums, and those of the next paragraph.
  *
  * Double-double. L as in pow_dd.h, for any normal a, is within RM_POW_EXPONENT_DD_ERR.
  *   n L            as there, since n is a binary64 number and 1 <= |n| or n = 0
