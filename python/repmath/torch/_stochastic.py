@@ -17,10 +17,12 @@ import repmath
 from .. import _core, _random_modes, rounding
 from .._dtypes import NAMES
 from .._random_balls import Last
+from .._random_matrices import Refused
 from . import (
     _stochastic_convolution,
     _stochastic_formulas,
     _stochastic_lists,
+    _stochastic_matrices,
     _stochastic_quick,
     _stochastic_resize,
     _stochastic_rows,
@@ -870,6 +872,11 @@ class _Mode(TorchDispatchMode):
             except Unknown as error:
                 at.words, self.block.calls = words, calls
                 reason = str(error) if reason == "it is" else reason
+        elif (matrices := _stochastic_matrices.function_of(func)) is not None:
+            try:
+                return _stochastic_matrices.rounded(at, matrices, nearest, args, kwargs)
+            except Refused as error:
+                reason = f"of matrices {error} it is"
         elif _stochastic_steps.has(name):
             try:
                 return _stochastic_steps.rounded(at, func, args, kwargs)
