@@ -567,7 +567,12 @@ def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, A
     TypeError
         This call of the function has no rounding of the mode.
     """
-    function, build = FUNCTIONS[name]
+    from . import _random_layers as layers
+
+    if name in layers.MATRICES:
+        return _of_matrices(name, mode, arguments, keywords, seed, stream)
+    function, build = FUNCTIONS.get(name) or layers.FUNCTIONS[name]
+    name = name.lstrip("_")
     bound = inspect.signature(function).bind(*arguments, **keywords)
     bound.apply_defaults()
     made = function(*arguments, **keywords)
@@ -590,3 +595,24 @@ def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, A
         np.copyto(made, found)
         return made
     return np.asarray(found, nearest.dtype) if isinstance(made, np.ndarray) else np.asarray(found, nearest.dtype)[()]
+
+
+def _of_matrices(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, Any], seed: int, stream: int) -> Any:
+    from . import _random_layers as layers
+    from . import _random_matrices
+
+    function, build = layers.MATRICES[name]
+    bound = inspect.signature(function).bind(*arguments, **keywords)
+    bound.apply_defaults()
+    made = function(*arguments, **keywords)
+    first = made[-1] if name == "slogdet" else made[0] if isinstance(made, tuple) else made
+    if not np.size(first):
+        return made
+    words = {"mode": mode, "seed": seed, "stream": stream}
+    try:
+        with _core.Environment(), np.errstate(all="ignore"):
+            return build(_random_matrices.part_of(words, np.asarray(first).dtype), made, bound.arguments)
+    except _random_matrices.Refused as error:
+        raise TypeError(
+            f"{name} of matrices {error} has no {mode} rounding: it cannot be called in repmath.rounding.scope"
+        ) from None

@@ -6,6 +6,7 @@ row has in the matrix, before rows are exchanged.
 
 Each array that is rounded has the words from element r * 2^40 on of one stream, r its number, from 0."""
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -65,7 +66,7 @@ def exactly(a: _Array) -> _Matrix:
 
 
 def stacked(a: _Array) -> _Array:
-    return a.reshape(-1, *a.shape[-2:])
+    return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
 
 
 def array(rows: Any, dtype: Any) -> _Array:

@@ -74,7 +74,56 @@ def cases(dtype):
     t = np.abs(a - b)
     third, huber = gmpy2.mpfr(0.3), gmpy2.mpfr(0.75)
     lost = log(exp(a).sum(1)) - a[np.arange(3), classes]
+    image, kernel, g = numbers(dtype, 2, 2, 4, 3), numbers(dtype, 2, 2, 2, 2, seed=5), numbers(dtype, 3, 4, seed=6)
+    i, k, h = exact(image), exact(kernel), exact(g)
+    padded = np.pad(i, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=gmpy2.mpfr(0))
+    convolved = np.array(
+        [
+            [
+                [[(padded[n, :, r : r + 2, 2 * c : 2 * c + 2] * k[o]).sum() for c in range(2)] for r in range(5)]
+                for o in range(2)
+            ]
+            for n in range(2)
+        ]
+    )
+    channel = np.moveaxis(i, 1, 0).reshape(2, -1)
+    running = exact(v[:2]), exact(np.abs(v[:2]))
     return {
+        "conv2d": (lambda: repmath.conv2d(image, kernel, v[:2], stride=(1, 2), padding=1), convolved + exact(v[:2])[:, None, None]),
+        "avg_pool2d": (
+            lambda: nn.avg_pool2d(image, (2, 2), stride=(2, 1)),
+            np.stack([i[:, :, r : r + 2, c : c + 2].sum((2, 3)) / 4 for r in (0, 2) for c in (0, 1)], -1),
+        ),
+        "avg_pool2d with its border": (
+            lambda: nn.avg_pool2d(image[0], 2, stride=3, padding=1, count_include_pad=False),
+            np.stack([i[0, :, 0, 0], i[0, :, 0, 2], i[0, :, 2:4, 0].sum(1) / 2, i[0, :, 2:4, 2].sum(1) / 2], -1),
+        ),
+        "adaptive_avg_pool2d": (
+            lambda: nn.adaptive_avg_pool2d(image, (3, 1)),
+            np.stack([i[:, :, r : r + 2].sum((2, 3)) / 6 for r in range(3)], -1),
+        ),
+        "batch_norm": (
+            lambda: nn.batch_norm(image, None, None, training=True, eps=0.25),
+            np.moveaxis(normed(channel, eps).reshape(2, 2, 4, 3), 0, 1),
+        ),
+        "batch_norm by running statistics": (
+            lambda: nn.batch_norm(image, v[:2], np.abs(v[:2]), eps=0.25),
+            (i - running[0][:, None, None]) / sqrt(running[1] + eps)[:, None, None],
+        ),
+        "mse_loss_backward": (lambda: nn.mse_loss_backward(g[0, 0], x, y), h[0, 0] * 2 * (a - b) / 12),
+        "smooth_l1_loss_backward": (
+            lambda: nn.smooth_l1_loss_backward(g, x, y, reduction="none", beta=0.3),
+            h * np.where(t < third, (a - b) / third, np.sign((a - b).astype(float)).astype(int)),
+        ),
+        "huber_loss_backward": (
+            lambda: nn.huber_loss_backward(g[0, 0], x, y, delta=0.75),
+            h[0, 0] * np.where(t <= huber, a - b, np.sign((a - b).astype(float)).astype(int) * huber) / 12,
+        ),
+        "nll_loss": (lambda: nn.nll_loss(x, np.array([1, 3, -100])), -(a[0, 1] + a[1, 3]) / 2),
+        "binary_cross_entropy_with_logits": (
+            lambda: nn.binary_cross_entropy_with_logits(x, np.abs(y) / 4),
+            (log(1 + exp(a)) - a * exact(np.abs(y) / 4)).sum() / 12,
+        ),
         "mean": (lambda: repmath.mean(x, 1), a.sum(1) / 4),
         "mean of three": (lambda: repmath.mean(x, axis=0, keepdims=True), a.sum(0) / 3),
         "mean of all": (lambda: repmath.mean(x), a.sum() / 12),
@@ -218,3 +267,90 @@ def test_values_beyond_the_largest_number():
         with rounding.scope("stochastic", seed=seed):
             found.add(float(repmath.cumsum(x)[1]))
     assert found == {big, np.inf}
+
+
+def roots(v):
+    return gmpy2.sqrt(gmpy2.mpfr(v))
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_matrices(dtype, mode):
+    fmt = FORMATS[dtype]
+    m, right = numbers(dtype, 2, 2), numbers(dtype, 2, 3)
+    (a, b), (c, d) = ([mpq(float(v)) for v in row] for row in m)
+    r = [[mpq(float(v)) for v in row] for row in right]
+    whole = a * d - b * c
+    p = np.array([[2.5, 1.25], [1.25, 3.125]], dtype) + np.abs(m).max() * np.eye(2, dtype=dtype)
+    low = np.linalg.cholesky(p).astype(dtype)
+    with rounding.scope(mode, seed=SEED, sample=SAMPLE) as block:
+        x = repmath.linalg.solve(m, right)
+        one = repmath.linalg.solve(m, right[:, 0])
+        inverse = repmath.linalg.inv(np.stack([m, m.T]))
+        det = repmath.linalg.det(m)
+        sign, log_of = repmath.linalg.slogdet(m)
+        half = repmath.linalg.solve_triangular(m, right, lower=True)
+        factor = repmath.linalg.cholesky(p)
+        lu, pivots = repmath.linalg.lu_factor(m)
+        two = repmath.linalg.cho_solve((low, True), right)
+    assert block.calls == 9 and sign == (1 if whole > 0 else -1)
+    solution = [
+        [(d * r[0][k] - b * r[1][k]) / whole for k in range(3)],
+        [(a * r[1][k] - c * r[0][k]) / whole for k in range(3)],
+    ]
+    inverses = [[[d, -b], [-c, a]], [[d, -c], [-b, a]]]
+    e = [[v / a for v in r[0]], [(w - c * v / a) / d for v, w in zip(*r, strict=True)]]
+    for number, (made, values) in enumerate(
+        [
+            (x, solution),
+            (one, [row[0] for row in solution]),
+            (inverse, [[[v / whole for v in row] for row in k] for k in inverses]),
+            (det, whole),
+            (log_of, gmpy2.log(gmpy2.mpfr(abs(whole)))),
+            (half, e),
+        ]  # fmt: skip
+    ):
+        flat = [Fraction(*map(int, mpq(v).as_integer_ratio())) for v in np.asarray(values, object).reshape(-1)]
+        words = rounding_oracle.words(SEED, (SAMPLE << 32) + number, 0, len(flat)).tolist()
+        assert bits(made) == [rounding_oracle.rounded(v, fmt, mode, w) for v, w in zip(flat, words, strict=True)], number
+
+    def own(number, array, size):
+        words = rounding_oracle.words(SEED, (SAMPLE << 32) + number, array << 40, size).tolist()
+
+        def one(place, value):
+            kind = np.dtype(f"u{dtype[1]}")
+            return mpq(float(np.array([rounding_oracle.rounded(mpq(value), fmt, mode, words[place])], kind).view(dtype)[0]))
+
+        return one
+
+    q = [[mpq(float(v)) for v in row] for row in p]
+    rounder = own(6, 0, 4)
+    first = rounder(0, roots(q[0][0]))
+    second = rounder(2, q[1][0] / first)
+    assert [mpq(float(v)) for v in factor.reshape(-1)] == [first, 0, second, rounder(3, roots(q[1][1] - second * second))]
+    rounder = own(7, 0, 4)
+    swapped = abs(c) > abs(a)
+    (s, t), (u, v) = ((c, d), (a, b)) if swapped else ((a, b), (c, d))
+    top, other = (2, 0) if swapped else (0, 2)
+    s, t = rounder(top, s), rounder(top + 1, t)
+    lower = rounder(other, u / s)
+    assert [mpq(float(k)) for k in lu.reshape(-1)] == [s, t, lower, rounder(other + 1, v - lower * t)] and pivots[0] == int(
+        swapped
+    )
+    (j, _), (k, n) = ([mpq(float(v)) for v in row] for row in low)
+    rounder = own(8, 0, 6)
+    top_row = [rounder(i, v / j) for i, v in enumerate(r[0])]
+    below = [rounder(3 + i, (v - k * w) / n) for i, (v, w) in enumerate(zip(r[1], top_row, strict=True))]
+    rounder = own(8, 1, 6)
+    last = [v / n for v in below]
+    found = [rounder(i, (v - k * w) / j) for i, (v, w) in enumerate(zip(top_row, last, strict=True))]
+    assert [mpq(float(v)) for v in two.reshape(-1)] == found + [rounder(3 + i, v) for i, v in enumerate(last)]
+
+
+def test_matrices_without_a_solution():
+    with rounding.scope("stochastic"), pytest.raises(np.linalg.LinAlgError):
+        repmath.linalg.inv(np.zeros((2, 2)))
+    with rounding.scope("stochastic"), pytest.raises(TypeError, match="of infinities"):
+        repmath.linalg.det(np.full((2, 2), np.inf))
+    with rounding.scope("stochastic"):
+        assert repmath.linalg.det(np.zeros((0, 0))) == 1

@@ -15,8 +15,9 @@ torch = pytest.importorskip("torch")
 
 import repmath  # noqa: E402
 import repmath.torch  # noqa: E402
+from repmath import _random_convolution as _stochastic_convolution  # noqa: E402
 from repmath import cli, rounding, study  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_convolution, _stochastic_formulas, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_formulas, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made outside

@@ -14,12 +14,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import repmath
 
-from .. import _core, _random_modes, rounding
+from .. import _core, _random_convolution, _random_modes, rounding
 from .._dtypes import NAMES
 from .._random_balls import Last
 from .._random_matrices import Refused
 from . import (
-    _stochastic_convolution,
     _stochastic_formulas,
     _stochastic_lists,
     _stochastic_matrices,
@@ -470,8 +469,8 @@ def _convolution(
         return _convolved(at, "forward", a, b, add, shape, steps, groups, a.shape, shape, kernel)
     step = (stride, padding, dilation, groups)
     if transposed:
-        return _stochastic_convolution.grad_input(_products(at, dtype), a, b, shape, *step, add)
-    return _stochastic_convolution.forward(_products(at, dtype), a, b, add, *step)
+        return _random_convolution.grad_input(_products(at, dtype), a, b, shape, *step, add)
+    return _random_convolution.forward(_products(at, dtype), a, b, add, *step)
 
 
 def _convolution_backward(
@@ -490,8 +489,8 @@ def _convolution_backward(
         if narrow:
             return _convolved(at, "grad_input", a, c, None, b.shape, step[:3], groups, b.shape, a.shape, kernel)
         if transposed:
-            return _stochastic_convolution.forward(_products(at, dtype), a, c, None, *step)
-        return _stochastic_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step)
+            return _random_convolution.forward(_products(at, dtype), a, c, None, *step)
+        return _random_convolution.grad_input(_products(at, dtype), a, c, b.shape, *step)
 
     def of_weight() -> Any:
         pair = (b, a) if transposed else (a, b)
@@ -500,7 +499,7 @@ def _convolution_backward(
             return _convolved(
                 at, "grad_weight", source, out, None, c.shape, step[:3], groups, source.shape, out.shape, kernel
             )
-        return _stochastic_convolution.grad_weight(_products(at, dtype), *pair, c.shape, *step)
+        return _random_convolution.grad_weight(_products(at, dtype), *pair, c.shape, *step)
 
     gradients = (of_x, of_weight, lambda: _total(at, g, [0, *range(2, g.ndim)]))
     found: list[Any] = [None, None, None]

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients as matrix products over copies of the windows, for blocks of stochastic()."""
+"""Convolutions and their gradients as matrix products over copies of the windows, under a random mode."""
 
 from collections.abc import Callable
 from typing import Any
