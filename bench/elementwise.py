@@ -1,4 +1,4 @@
-"""Every function of the manifest, one thread each, against NumPy, SciPy and PyTorch."""
+"""Every function of the manifests, one thread each, against NumPy, SciPy and PyTorch."""
 
 import numpy as np
 from rivals import group, inputs, rivals
@@ -17,7 +17,7 @@ def run(quick=False, functions=None):
     for fmt in ("f32", "f64", "f16", "bf16"):
         if fmt not in FORMATS:
             continue
-        for function, ufunc in repmath._core.ufuncs.items():
+        for function, ufunc in (*repmath._core.ufuncs.items(), *repmath._core.powers.items()):
             if functions and function not in functions:
                 continue
             for size, n in SIZES.items():

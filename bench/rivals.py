@@ -6,7 +6,16 @@ from repmath._dtypes import FORMATS
 
 SCIPY = {"sigmoid": "expit", "log_sigmoid": "log_expit"}
 # PyTorch's names where they differ, and those that are not public functions with an `out`.
-TORCH = {"exp10": None, "cbrt": None, "fma": "addcmul", "subtract": "sub", "multiply": "mul", "divide": "div", "add": "add"}
+TORCH = {
+    "exp10": None,
+    "cbrt": None,
+    "fma": "addcmul",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "add": "add",
+    "power": "pow",
+}
 ACTIVATIONS = ("sigmoid", "log_sigmoid", "softplus", "silu", "gelu", "gelu_tanh")
 # Arguments (low, high) uniformly; else normal with standard deviation 2.
 RANGES = {
@@ -18,8 +27,13 @@ RANGES = {
 }
 
 
+POWERS = ("pown", "rootn", "compound")  # of a number and an integer of 64 bits
+
+
 def group(function, arity):
     """The functions whose speed is judged together."""
+    if function in POWERS:
+        return "powers with an integer"
     if function.endswith("_backward"):
         return "gradients"
     if function in ACTIVATIONS:
@@ -30,6 +44,9 @@ def group(function, arity):
 def inputs(function, arity, fmt, n):
     """Arguments for which the function is neither saturated nor trivial."""
     rng = np.random.default_rng(n)
+    if function in POWERS:
+        x = rng.uniform(0.1, 4, n) - (function == "compound")
+        return [x.astype(FORMATS[fmt]), rng.integers(1, 9, n) * rng.choice([-1, 1], n)]
     if function == "pow":
         x = [rng.uniform(0.1, 4, n), rng.uniform(-3, 3, n)]
     elif function in RANGES:
@@ -52,8 +69,10 @@ def result(function, fmt, x, name):
 
 
 def with_results(function, fmt, x):
-    """name -> (a call without arguments, a function that reads its result)."""
+    """name -> (a call without arguments, a function that reads its result). pown's are those of a power with a number, which the integer is made."""
     found = {}
+    if function in POWERS:
+        function, x = ("power" if function == "pown" else function), [x[0], x[1].astype(x[0].dtype)]
     numpy_function = getattr(np, function, None)
     if isinstance(numpy_function, np.ufunc):
         out = np.empty_like(x[0])
