@@ -5,13 +5,59 @@ of docs/spec.md on every machine. Arguments are stacks of float64 matrices, (cou
 """
 
 import functools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import _core, _reductions, _statistics
+from ._narrow import convert_array
 
 _Array = np.ndarray[Any, Any]
+
+
+class _Here(threading.local):
+    """The arithmetic of the steps, where it is not this one: that of `_random_decompositions`."""
+
+    by: Any = None
+
+
+HERE = _Here()
+
+
+def _by_arithmetic(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        if HERE.by is None:
+            return function(*arguments)
+        from . import _random_decompositions
+
+        return getattr(_random_decompositions, function.__name__)(HERE.by, *arguments)
+
+    return call
+
+
+def converted(a: _Array, dtype: Any) -> _Array:
+    """Numbers of binary64 in a format."""
+    if HERE.by is not None:
+        return np.asarray(HERE.by.convert(a, dtype))
+    return np.asarray(convert_array(np.ascontiguousarray(a), dtype))
+
+
+def step(name: str, *arrays: Any) -> _Array:
+    """An operation of binary64, by its name in NumPy."""
+    if HERE.by is not None:
+        return np.asarray(HERE.by.op(name, *arrays))
+    return np.asarray(getattr(np, name)(*arrays))
+
+
+def sums(a: _Array) -> _Array:
+    """Over the second axis."""
+    if HERE.by is not None:
+        return np.asarray(HERE.by.sums(a))
+    return np.asarray(_reductions.sum(a, axis=1))
+
 
 _SWEEPS = 64
 # Columns of a matrix whose largest element is about 1 that are as short count as rounding errors: no rotation makes them orthogonal.
@@ -19,6 +65,8 @@ _LEAST = 2.0**-80
 
 
 def products(x: _Array, y: _Array) -> _Array:
+    if HERE.by is not None:
+        return np.asarray(HERE.by.products(x, y))
     return np.asarray(_reductions.matmul(np.ascontiguousarray(x), np.ascontiguousarray(y)))
 
 
@@ -29,6 +77,7 @@ def _turned(x: _Array) -> _Array:
 # --- reflections
 
 
+@_by_arithmetic
 def reflectors(a: _Array) -> tuple[_Array, _Array]:
     """R above and on the diagonal, the reflectors below it, and their factors, as LAPACK's geqrf lays them out.
 
@@ -42,6 +91,7 @@ def reflectors(a: _Array) -> tuple[_Array, _Array]:
     return a, taus
 
 
+@_by_arithmetic
 def reflected(a: _Array, taus: _Array, c: _Array, transposed: bool) -> _Array:
     """The product of the reflections, or its transpose, times c."""
     c = np.array(c, np.float64, order="C")
@@ -49,6 +99,7 @@ def reflected(a: _Array, taus: _Array, c: _Array, transposed: bool) -> _Array:
     return c
 
 
+@_by_arithmetic
 def qr(a: _Array, complete: bool) -> tuple[_Array, _Array]:
     """Q and R; `complete` for a square Q."""
     count, m, n = a.shape
@@ -79,6 +130,7 @@ def _scales(a: _Array) -> _Array:
     return np.asarray(np.frexp(np.abs(a).max(axis=(1, 2), initial=0.0))[1])
 
 
+@_by_arithmetic
 def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
     """Eigenvalues, ascending, and vectors of the symmetric matrices whose lower triangles are given."""
     count, n, _ = a.shape
@@ -107,6 +159,7 @@ def _signed(v: _Array, *others: _Array) -> tuple[_Array, ...]:
     return (v * sign, *(w[..., : sign.shape[-1]] * sign for w in others))
 
 
+@_by_arithmetic
 def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _Array]:
     """U, the singular values, descending, and V of matrices, by rotations of columns until these are orthogonal."""
     count, m, n = a.shape
@@ -146,6 +199,7 @@ def _completed(u: _Array, known: _Array, wanted: int) -> _Array:
     return made
 
 
+@_by_arithmetic
 def pseudoinverse(u: _Array, values: _Array, v: _Array, limit: _Array) -> _Array:
     """V (1/S) U' of the singular values above the limit: quotients, then exact sums of products."""
     kept = values > limit[:, None]
@@ -159,6 +213,7 @@ def pseudoinverse(u: _Array, values: _Array, v: _Array, limit: _Array) -> _Array
 _TERMS = 18
 
 
+@_by_arithmetic
 def exponential(a: _Array) -> _Array:
     """exp(A): Taylor's series of A/2**s, whose largest sum of magnitudes of a column is at most 1/2, squared s times.
 

@@ -11,7 +11,6 @@ from . import _decompositions as steps
 from ._arguments import integer
 from ._environment import guarded
 from ._matrices import check_matrices, operands, stack_of
-from ._narrow import convert_array
 
 _Array = np.ndarray[Any, Any]
 
@@ -53,7 +52,7 @@ def _matrices(a: ArrayLike, square: bool = False) -> _Array:
 
 def _like(values: _Array, a: _Array) -> _Array:
     """In the format of the matrices and with their leading axes."""
-    return convert_array(values, a.dtype).reshape((*a.shape[:-2], *values.shape[1:]))
+    return steps.converted(values, a.dtype).reshape((*a.shape[:-2], *values.shape[1:]))
 
 
 @guarded

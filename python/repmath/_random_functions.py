@@ -569,6 +569,14 @@ def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, A
     """
     from . import _random_layers as layers
 
+    if name in layers.DECOMPOSED:
+        from . import _decompositions, _random_decompositions
+
+        _decompositions.HERE.by = _random_decompositions.Random(mode, seed, stream)
+        try:
+            return layers.DECOMPOSED[name](*arguments, **keywords)
+        finally:
+            _decompositions.HERE.by = None
     if name in layers.MATRICES:
         return _of_matrices(name, mode, arguments, keywords, seed, stream)
     function, build = FUNCTIONS.get(name) or layers.FUNCTIONS[name]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _convolution, _random_convolution, _random_matrices, _random_modes, linalg, nn
+from . import _convolution, _orthogonal, _random_convolution, _random_matrices, _random_modes, linalg, nn
 from ._matrices import operands
 from ._random_functions import At, Lacks, _checked, _finite, _norm, _number, _weight, _wide, _without_statistics
 from ._random_matrices import Rounder, all_rounded, exactly, stacked, turned
@@ -306,4 +306,14 @@ MATRICES: dict[str, tuple[Any, Callable[[Rounder, Any, dict[str, Any]], Any]]] =
     "cholesky": (linalg.cholesky, _cholesky),
     "lu_factor": (linalg.lu_factor, _lu_factor),
     "cho_solve": (linalg.cho_solve, _cho_solve),
+}
+# Their steps are those of `_decompositions`.
+DECOMPOSED: dict[str, Any] = {
+    "qr": _orthogonal.qr,
+    "eigh": _orthogonal.eigh,
+    "eigvalsh": _orthogonal.eigvalsh,
+    "svd": _orthogonal.svd,
+    "svdvals": _orthogonal.svdvals,
+    "pinv": _orthogonal.pinv,
+    "matrix_rank": _orthogonal.matrix_rank,
 }

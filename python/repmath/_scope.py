@@ -36,7 +36,8 @@ class scope:
     Every elementwise function has all three modes; so have `repmath.sum`, `mean`, `var`, `std`, `norm`, `cumsum`, `dot`, `vdot`, `vecdot`, `matvec`, `vecmat`,
     `matmul`, `tensordot`, `einsum` of one or two operands, `segment_sum`, `scatter_add`, `index_add`, `array_api.prod` and `cumulative_prod`, and of `repmath.nn` softmax, log_softmax,
     logsumexp and their gradients, layer, RMS, group, instance and batch norm, convolutions, average pools, losses of pairs and their gradients, and `cross_entropy`, `nll_loss` and
-    `binary_cross_entropy_with_logits` without weights; and of `repmath.linalg` solve, inv, solve_triangular, det, slogdet, cholesky, lu_factor and cho_solve. "up_down" has every function that returns arrays
+    `binary_cross_entropy_with_logits` without weights; and of `repmath.linalg` solve, inv, solve_triangular, det, slogdet, cholesky, lu_factor, cho_solve, qr, eigh, eigvalsh, svd, svdvals,
+    pinv and matrix_rank. "up_down" has every function that returns arrays
     of floats. Others, and methods of ufuncs such as `reduce`, raise TypeError: nothing inside rounds to nearest instead. Functions that move
     or select elements, accumulators and random draws are as they are outside. Arrays that are rounded are numbered in program order, and
     their elements have the words of stream ``sample * 2**32`` + that number. A scope holds for its thread, or asyncio task; one inside

@@ -148,7 +148,8 @@ def _of_function(name: str) -> None:
 for _name in """mean var std norm cumsum prod cumulative_prod vecdot vdot matvec vecmat tensordot einsum softmax log_softmax logsumexp softmax_backward
     log_softmax_backward layer_norm rms_norm group_norm instance_norm mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy segment_sum scatter_add
     index_add _conv _avg_pool _adaptive_avg_pool batch_norm mse_loss_backward l1_loss_backward smooth_l1_loss_backward huber_loss_backward nll_loss
-    binary_cross_entropy_with_logits solve inv solve_triangular det slogdet cholesky lu_factor cho_solve""".split():
+    binary_cross_entropy_with_logits solve inv solve_triangular det slogdet cholesky lu_factor cho_solve qr eigh eigvalsh svd svdvals pinv
+    matrix_rank""".split():
     _of_function(_name)
 
 

@@ -16,7 +16,18 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from .. import _core, _prod, _random_modes, _scatter, _spaced, _statistics, nn, optim
+from .. import (
+    _core,
+    _decompositions,
+    _prod,
+    _random_decompositions,
+    _random_modes,
+    _scatter,
+    _spaced,
+    _statistics,
+    nn,
+    optim,
+)
 from .._random_balls import Interval
 from . import _dispatch_key, _stochastic_rows
 from ._aten import common, foreach_fused
@@ -42,9 +53,13 @@ _FUNCTIONS = frozenset(
     "multilabel_margin_loss_forward multilabel_margin_loss_backward ctc_loss ctc_loss_backward grid_sampler grid_sampler_backward affine_grid "
     "weight_norm weight_norm_backward".split()
 )
+# Whose steps are those of `_decompositions`.
+_DECOMPOSE = frozenset(
+    "geqrf linalg_qr linalg_householder_product ormqr linalg_eigh linalg_svd linalg_pinv linalg_lstsq matrix_exp".split()
+)
 # They round each of their arrays once, which have a number of their own.
 _ONCE = frozenset("linspace histogramdd_edges histc angle".split())
-_NAMES = {line.name for line in lines() if line.function in _FUNCTIONS | _ONCE}
+_NAMES = {line.name for line in lines() if line.function in _FUNCTIONS | _ONCE | _DECOMPOSE}
 # They write into their arguments themselves.
 WRITE = frozenset(
     f"{name}_.{kind}"
@@ -388,6 +403,12 @@ def _running(steps: Steps) -> Iterator[None]:
 
 def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """The results of a call that its function composes."""
+    if OPERATORS[func].function in _DECOMPOSE:
+        _decompositions.HERE.by = _random_decompositions.words_of(at.words)
+        try:
+            return func(*args, **kwargs)
+        finally:
+            _decompositions.HERE.by = None
     with _running(Steps(at, once=OPERATORS[func].function in _ONCE)):
         return KERNELS[OPERATORS[func].function](*args, **kwargs)
 

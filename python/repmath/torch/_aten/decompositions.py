@@ -6,9 +6,8 @@ import numpy as np
 import torch
 
 from ... import _decompositions as steps
-from ..._reductions import sum as _sum
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, convert_array, kernel
+from .common import Array, Uncovered, kernel
 from .linear_algebra import _arrays, _square
 
 _Tensor: TypeAlias = torch.Tensor
@@ -24,7 +23,7 @@ def _stack(x: Array, name: str) -> Array:
 
 def _delivered(a: Array, batch: tuple[int, ...], dtype: torch.dtype) -> _Tensor:
     """In the format and with the batch axes."""
-    made = convert_array(np.ascontiguousarray(a), FORMATS[dtype])
+    made = steps.converted(a, FORMATS[dtype])
     return as_tensor(np.ascontiguousarray(made.reshape(*batch, *a.shape[1:])))
 
 
@@ -150,14 +149,14 @@ def linalg_lstsq(
     limit = (0.0 if driver == "gels" else relative) * values.max(axis=1, initial=0.0)
     inner = steps.products(np.swapaxes(u, 1, 2), other)
     kept = values > limit[:, None]
-    inner = np.where(kept[..., None], inner / np.where(kept, values, 1.0)[..., None], 0.0)
+    inner = np.where(kept[..., None], steps.step("divide", inner, np.where(kept, values, 1.0)[..., None]), 0.0)
     solution = steps.products(v, inner)
     ranks = kept.sum(axis=1)
     rank = torch.empty(0, dtype=torch.int64) if driver == "gels" else as_tensor(ranks.reshape(batch)).to(torch.int64)
     residuals = a.new_empty(0)
     if m > n and driver != "gelsy" and bool((ranks == n).all()):
-        rest = other - steps.products(wide, solution)
-        residuals = _delivered(np.asarray(_sum(rest * rest, axis=1)), batch, a.dtype)
+        rest = steps.step("subtract", other, steps.products(wide, solution))
+        residuals = _delivered(steps.sums(steps.step("multiply", rest, rest)), batch, a.dtype)
     singular = _delivered(values, batch, a.dtype) if driver in ("gelsd", "gelss") else a.new_empty(0)
     made = _delivered(solution, batch, a.dtype)
     return made[..., 0] if vector else made, residuals, rank, singular
