@@ -165,7 +165,7 @@ static void counted_with_room(record *r, double count, double allowed, const cha
   counted(r, count, allowed - 19.0 * depth_less, where);
 }
 
-/* The sums of resolve_dd.h and of src/cuda/matmul_dd.cu, which has one lane: on the way to hi and to lo (bound_dd.h). Lanes
+/* The sums of dot2_dd.h and of src/cuda/matmul_dd.cu, which has one lane: on the way to hi and to lo (bound_dd.h). Lanes
  * are joined one after the other. */
 static void dot2(int64_t k) {
   char *a = elements(RM_F32, k), where[32];
@@ -178,6 +178,21 @@ static void dot2(int64_t k) {
   counted_with_room(record_of("double-double products again"), deepest(his) - 1.0 + RM_LANES, (double)k + 64.0, where);
   counted_with_room(record_of("what they lose"), deepest(los) - 1.0 + 1.0 + RM_LANES, 2.0 * ((double)k + 64.0), where);
   free(a);
+}
+
+/* The same of a tile (dot2_dd.h), of which one vector is flagged: each lane is a chain of its own, which the bias joins. */
+static void dot2_tile(int64_t k) {
+  static double x[RM_KC2 * RM_AW2], y[RM_KC2 * RM_LANES];
+  const uint8_t flagged = 1;
+  rm_dot2_tile sums;
+  char where[32];
+  snprintf(where, sizeof where, "K %lld, a tile", (long long)k);
+  for (int i = 0; i < RM_KC2 * RM_AW2; i++) x[i] = 1.0;
+  for (int i = 0; i < RM_KC2 * RM_LANES; i++) y[i] = 1.0;
+  for (int64_t k0 = 0; k0 < k; k0 += RM_KC2)
+    rm_dot2_panels(1, 1, k - k0 < RM_KC2 ? k - k0 : RM_KC2, x, y, &flagged, &sums, k0 == 0);
+  counted_with_room(record_of("double-double products again"), deepest(sums.hi) - 1.0 + 1.0, (double)k + 64.0, where);
+  counted_with_room(record_of("what they lose"), deepest(sums.lo) - 1.0 + 2.0, 2.0 * ((double)k + 64.0), where);
 }
 
 /* What the sums of digits leave undecided (tiles.c), beside the bias. */
@@ -251,7 +266,7 @@ int main(int argc, char **argv) {
     }
   for (int layout = 0; layout < 3; layout++) dense(RM_F32, 1, 2, longest, layout, 1, 2);
   for (int64_t k = 1; k < 1100; k = k * 2 + 5) weights(k, k > 300 ? 7 : 1);
-  for (int64_t k = 1; k <= longest; k = k * 3 / 2 + 1) double_double(k), dot2(k);
+  for (int64_t k = 1; k <= longest; k = k * 3 / 2 + 1) double_double(k), dot2(k), dot2_tile(k);
   if (RM_LANES == 8)
     for (int64_t k = RM_TILES_MIN_K; k <= RM_TILES_MAX_K; k++) tiles(k);
   for (int last = 0; last < 2; last++)

@@ -47,6 +47,8 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "rm_round_vector_16": "rm_round_vector",
     "rm_columns_differ": "rm_round_columns",
     "rm_decide_element_b64": "it calls rm_decide_b64",
+    "rm_decide_subnormal": "rm_decide_scaled calls it",
+    "rm_decide_alpha_beta": "it calls rm_decide_scaled",
     "rm_deviations_known": "what it makes is given to rm_function_decide",
     "rm_term_round_dd": "it calls vf64_undecided_f64",
     "round_row": "it calls rm_round_vector, for a row",

@@ -111,7 +111,7 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     EXACT_PLACES(EXACT_REACH, RM_LANES, m__, c, EXACT_NONE, vf64_mul(rb, norm), EXACT_ROW_AT); \
     exact_open ? EXACT_EACH_LANE : m__;                                                        \
   })
-#define EXACT_TILE_DD(k) rm_output_at(&w->output, i + q, j + at + (k))
+#define EXACT_TILE_DD(k) rm_output_at(&w->output, row, col + (k))
 #define WATCH_rm_round_scaled(s, shift, fmt, out)                                                                        \
   ({                                                                                                                     \
     const rm_scaled s__ = (s);                                                                                           \

@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import ml_dtypes
 import native
 import numpy as np
 import pytest
@@ -45,6 +46,10 @@ def data(rng, kind, shape, dtype):
         x = np.rint(2 * x)
     elif kind == "spread":
         x *= 2.0 ** rng.integers(-6, 7, shape)
+    elif kind in ("wide", "least"):  # exponents over half of the range; subnormal numbers beside a few others
+        info = ml_dtypes.finfo(dtype)
+        wide = np.ldexp(x, rng.integers(info.minexp // 2, info.maxexp // 2, shape))
+        x = np.where(rng.random(shape) < 0.9, np.rint(8 * x) * float(info.smallest_subnormal), wide) if kind == "least" else wide
     return x.astype(dtype)
 
 
@@ -53,7 +58,7 @@ FACTORS = [(1.0, 1.0), (1.0, -1.0), (0.5, 3.0), (-1 / 3, 1e-3), (np.pi, 0.0), (0
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("fmt", FORMATS)
-@pytest.mark.parametrize("kind", ["gaussian", "integers", "spread"])
+@pytest.mark.parametrize("kind", ["gaussian", "integers", "spread", "wide", "least"])
 def test_values(lib, rng, fmt, kind):
     dtype = dtype_of(fmt)
     for (m, n, k), (alpha, beta) in itertools.product(((3, 5, 4), (9, 27, 140), (2, 2, 0)), FACTORS):
@@ -88,6 +93,19 @@ def test_scaled_products_beside_ties(lib, rng):
             row[-1] = float(rest)
             row[-2] = float((rest - Fraction(row[-1])) * 2**60)
         check(lib, "f64", alpha, a, b, 0.0, np.full((12, 5), np.nan))
+
+
+def test_a_tiny_sum_beside_a_tie(lib):
+    """beta d lies half-way between two float64 numbers, or two subnormal ones, and the sum is far below its last bits, or 0."""
+    tie = 2.0**52 + 1  # 3 of them have 54 bits
+    tiny = [5e-324, -5e-324, 0.0, 2.0**-700, -(2.0**-700)]
+    rows = [[x, y, 0.0] for x in tiny for y in (1.0, 2.0**-500)]
+    b = np.array([[1.0, -1.0, 3.0], [2.0**-600, 2.0**-600, 0.0], [0.0, 0.0, 1.0]])
+    for beta, d in ((3.0, tie), (-3.0, tie), (3.0, tie * 2.0**900), (0.5, 5e-324), (0.5, -15e-324), (0.75, 2.0**-1072 * 3)):
+        for alpha in (1.0, -1.0, 0.3):
+            a = np.array([[x, 0.0, 0.0] for x in tiny])
+            check(lib, "f64", alpha, a, b, beta, np.full((len(a), 3), d))
+            check(lib, "f64", alpha, np.array(rows), b, beta, np.full((len(rows), 3), d))
 
 
 @pytest.mark.parametrize("fmt", ["f32", "f64"])

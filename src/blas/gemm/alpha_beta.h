@@ -62,23 +62,29 @@ RM_FN int rm_is_moderate(double x, double limit) {
   return a == 0.0 || (a >= 1.0 / limit && a <= limit);
 }
 
-/* alpha (hi + lo) + beta d as a pair, for a sum within *err of hi + lo; *err becomes that of the result. 0 when something is
- * out of range.
+/* alpha (hi + lo) + q, q a pair that is exact, for a sum within *err of hi + lo; *err becomes that of the result. Every
+ * factor is of a size at which products overflow nowhere, and what underflow takes from them is below 2^-1010 in all.
  *
  * Products are kept with their errors, the leading ones joined by a two-sum. The rest is m in magnitude, up to its roundings,
  * and its additions err by at most 5 u m (1 + 4 u); the last two-sum is exact. */
+RM_STATIC rm_pair rm_alpha_beta_join(double alpha, rm_pair sum, rm_pair q, double *err) {
+  const double p = alpha * sum.hi, pe = rm_two_prod_error(alpha, sum.hi, p);
+  const double r = alpha * sum.lo, re = rm_two_prod_error(alpha, sum.lo, r);
+  const rm_pair top = rm_pair_two_sum(p, q.hi);
+  const double low = ((top.lo + (pe + q.lo)) + r) + re;
+  const double m =
+      __builtin_fabs(top.lo) + __builtin_fabs(pe) + __builtin_fabs(q.lo) + __builtin_fabs(r) + __builtin_fabs(re);
+  *err = 1.01 * __builtin_fabs(alpha) * *err + RM_BOUND(0x1p-50 * m) + 0x1p-1000;
+  return rm_pair_two_sum(top.hi, low);
+}
+
+/* alpha (hi + lo) + beta d as a pair, likewise. 0 when something is out of range. */
 RM_STATIC int rm_alpha_beta_pair(const rm_alpha_beta *s, rm_pair sum, double d, rm_pair *out, double *err) {
   if (!rm_is_moderate(s->alpha, 0x1p300) || !rm_is_moderate(s->beta, 0x1p300) || !rm_is_moderate(d, 0x1p300) ||
       !rm_is_moderate(sum.hi, 0x1p300) || !rm_is_moderate(sum.lo, 0x1p500) || !(*err < 0x1p300))
     return 0;
-  const double p = s->alpha * sum.hi, pe = rm_two_prod_error(s->alpha, sum.hi, p);
-  const double r = s->alpha * sum.lo, re = rm_two_prod_error(s->alpha, sum.lo, r);
-  const double q = s->beta * d, qe = rm_two_prod_error(s->beta, d, q);
-  const rm_pair top = rm_pair_two_sum(p, q);
-  const double low = ((top.lo + (pe + qe)) + r) + re;
-  const double m = __builtin_fabs(top.lo) + __builtin_fabs(pe) + __builtin_fabs(qe) + __builtin_fabs(r) + __builtin_fabs(re);
-  *out = rm_pair_two_sum(top.hi, low);
-  *err = 1.01 * __builtin_fabs(s->alpha) * *err + RM_BOUND(0x1p-50 * m) + 0x1p-1000;
+  const double q = s->beta * d;
+  *out = rm_alpha_beta_join(s->alpha, sum, (rm_pair){q, rm_two_prod_error(s->beta, d, q)}, err);
   return 1;
 }
 
@@ -96,9 +102,13 @@ RM_STATIC int rm_decide_pair(rm_pair v, double err, double granule, int fmt, uin
   return !undecided;
 }
 
-/* 2^the least of the exponents of the lowest bits of alpha S and beta d, S a multiple of 2^sum; 0 when it is too small. */
-RM_FN double rm_alpha_beta_granule(const rm_alpha_beta *s, int sum, double d) {
+/* The least of the exponents of the lowest bits of alpha S and beta d, S a multiple of 2^sum. */
+RM_FN int rm_alpha_beta_lowest(const rm_alpha_beta *s, int sum, double d) {
   const int a = sum + rm_granule64(rm_bits64(s->alpha)), b = rm_granule64(rm_bits64(s->beta)) + rm_granule64(rm_bits64(d));
-  const int g = a < b ? a : b;
+  return a < b ? a : b;
+}
+/* 2^that; 0 when it is too small. */
+RM_FN double rm_alpha_beta_granule(const rm_alpha_beta *s, int sum, double d) {
+  const int g = rm_alpha_beta_lowest(s, sum, d);
   return g < -1000 ? 0.0 : rm_pow2(g > 1000 ? 1000 : g);
 }

@@ -34,19 +34,44 @@ RM_FN rm_scaled rm_add_bias(rm_scaled s, vf64 bias, vi64 shift) {
   return s;
 }
 
-/* Whether sums are multiplied by alpha in vectors: those of alpha A B, where alpha is no extreme number. */
+/* Whether sums are multiplied by alpha in vectors, and joined to beta d: where alpha and beta are no extreme numbers. */
 RM_FN int rm_scales_in_vectors(const rm_alpha_beta *t, const int fmt) {
-  const double size = __builtin_fabs(t->alpha);
-  return fmt == RM_F64 && rm_is_zero(t->beta) && size >= 0x1p-100 && size <= 0x1p100;
+  return fmt == RM_F64 && t->alpha != 0.0 && rm_is_moderate(t->alpha, 0x1p100) && rm_is_moderate(t->beta, 0x1p100);
 }
 
-/* alpha s. hi is 0 or at least 2^-51, so that its product is exact in two parts, p and at most u |p|; the low part, l, rounds
- * by u |alpha lo| + u |l|, and the test by u |l|. As |alpha lo| <= |l| + u |p|, these are below 4u |l| + 4u^2 |p|, which is
+/* alpha s. Up to 2^-1070 of underflow its product is exact in two parts, p and at most u |p|; the low part, l, rounds by u
+ * |alpha lo| + u |l|, and the test by u |l|. As |alpha lo| <= |l| + u |p|, these are below 4u |l| + 4u^2 |p|, which is
  * RM_BOUND_DD_BIAS times |p| + |l|/u. */
 RM_FN rm_scaled rm_times_alpha(rm_scaled s, double alpha) {
   const vf64 a = vf64_set1(alpha), p = vf64_mul(s.hi, a), l = vf64_mad(s.lo, a, vf64_mul_err(s.hi, a, p));
-  const vf64 size = vf64_mad(vf64_abs(l), vf64_set1(0x1p53), vf64_abs(p)), err = vf64_mul(s.err, vf64_abs(a));
+  const vf64 size = vf64_mad(vf64_abs(l), vf64_set1(0x1p53), vf64_abs(p)),
+             err = vf64_mad(s.err, vf64_abs(a), vf64_set1(0x1p-960));
   return (rm_scaled){p, l, vf64_mad(size, vf64_set1(RM_BOUND_DD_BIAS), vf64_mul(err, vf64_set1(1.0 + 0x1p-50))), s.good};
+}
+
+/* alpha s + beta d, d the old elements, for beta other than 0. Lanes of a d outside of 2^-801 ... 2^802, and of a beta d far
+ * above the sum, are not good; far below, at most 2^-802 in scaled units, it is an error.
+ *
+ * q = RN(beta d) and its error are exact, and p = RN(alpha hi) and its error up to 2^-1070 of underflow. p and q are joined
+ * by a two-sum; the rest is m in magnitude, up to its roundings. It takes a product (alpha lo) and three additions, the test
+ * one more: 5 u m (1 + 4 u) in all, of which the bound has 8. */
+RM_FN rm_scaled rm_add_old(rm_scaled s, const rm_alpha_beta *t, vf64 d, vi64 shift) {
+  enum { LEAST = 220, MOST = 1823 };
+  const vf64 zero = vf64_set1(0.0), alpha = vf64_set1(t->alpha), beta = vf64_set1(t->beta), q = vf64_mul(beta, d);
+  const vi64 field = vi64_add(vi64_and(vi64_srl(vf64_bits(q), 52), vi64_set1(0x7ff)), shift);
+  const vm64 none = vf64_eq(d, zero), beside = vi64_ltu(vi64_sub(field, vi64_set1(LEAST)), vi64_set1(MOST - LEAST));
+  const vm64 below = vi64_ltu(vi64_add(field, vi64_set1(8192)), vi64_set1(LEAST + 8192));
+  const vm64 ranged = vm64_and(rm_shift_fits(d, vi64_set1(-220)), rm_shift_fits(d, vi64_set1(220)));
+  s.good = vm64_and(s.good, vm64_or(none, vm64_and(ranged, vm64_or(beside, below))));
+  const vf64 qe = vf64_mul_err(beta, d, q);
+  const vf64 scaled = vf64_select(vm64_andnot(beside, none), rm_shift(q, shift), zero);
+  const vf64 scaled_err = vf64_select(vm64_andnot(beside, vm64_or(none, vf64_eq(qe, zero))), rm_shift(qe, shift), zero);
+  const vf64 p = vf64_mul(alpha, s.hi), pe = vf64_mul_err(alpha, s.hi, p), r = vf64_mul(alpha, s.lo);
+  vf64 lost, top = vf64_two_sum(p, scaled, &lost);
+  const vf64 low = vf64_add(vf64_add(lost, vf64_add(pe, scaled_err)), r);
+  const vf64 m = vf64_add(vf64_add(vf64_abs(lost), vf64_abs(pe)), vf64_add(vf64_abs(scaled_err), vf64_abs(r)));
+  const vf64 err = vf64_mad(vf64_mul(s.err, vf64_abs(alpha)), vf64_set1(1.0 + 0x1p-50), vf64_set1(0x1p-800));
+  return (rm_scaled){top, low, vf64_mad(m, vf64_set1(RM_BOUND(0x1p-50)), err), s.good};
 }
 
 /* Rounds one vector of C to the given format; returns the lanes for the resolver. */

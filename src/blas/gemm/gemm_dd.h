@@ -60,6 +60,21 @@ typedef struct {
   uint8_t *flagged;
 } rm_tile_dd;
 
+/* Rounds a vector of alpha s + beta d in binary64; returns the lanes for the resolver, which keep their old elements. An
+ * infinite d decides where the sum is finite (alpha_beta.h): every product that is not finite shows in it. */
+RM_FN uint32_t rm_round_beside_old(const rm_layout_dd *w, const rm_matmul_problem *p, rm_scaled s, vi64 shift, int64_t row,
+                                   int64_t col, int lanes) {
+  const rm_alpha_beta *t = p->alpha_beta;
+  char out[RM_LANES * 8];
+  const uint32_t here = (1u << lanes) - 1;
+  const vf64 old = rm_load_old(t, &w->output, row, col, lanes, RM_F64);
+  const uint32_t infinite = vm64_bits(rm_alpha_beta_infinity(t, s.hi, old, vf64_abs(s.lo))) & here;
+  uint32_t undecided = rm_round_scaled(rm_add_old(s, t, old, shift), shift, RM_F64, out) & here & ~infinite;
+  if (RM_UNLIKELY(infinite)) rm_store_infinities(out, infinite, t, old, RM_F64);
+  rm_store_decided(&w->output, row, col, lanes, undecided, out, 8);
+  return undecided;
+}
+
 /* Takes Ziv's rounding test over a tile. Returns how many elements are undecided. */
 RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block,
                                   const rm_tile_dd *t, const int fmt) {
@@ -78,20 +93,25 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
         total += left < RM_LANES ? left : RM_LANES;
         continue;
       }
-      int at = v * RM_LANES, lanes = cols - at < RM_LANES ? cols - at : RM_LANES, x = (q * nv + v) * RM_LANES;
+      const int at = v * RM_LANES, lanes = cols - at < RM_LANES ? cols - at : RM_LANES, x = (q * nv + v) * RM_LANES;
+      const int64_t row = i + q, col = j + at;
       rm_scaled s = {vf64_load(t->hi + x), vf64_load(t->lo + x), bound, all};
-      vi64 shift = vi64_add(row_shift, vf64_bits(vf64_load(w->col_shift + j + at)));
+      vi64 shift = vi64_add(row_shift, vf64_bits(vf64_load(w->col_shift + col)));
+      if (p->alpha_beta && !rm_is_zero(p->alpha_beta->beta)) {
+        t->flagged[q * nv + v] = (uint8_t)rm_round_beside_old(w, p, s, shift, row, col, lanes);
+        total += __builtin_popcount(t->flagged[q * nv + v]);
+        continue;
+      }
       if (p->alpha_beta) s = rm_times_alpha(s, p->alpha_beta->alpha);
-      if (p->bias.base)
-        s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + i + q, block->col + j + at, lanes, fmt), shift);
+      if (p->bias.base) s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + row, block->col + col, lanes, fmt), shift);
       uint32_t undecided;
-      if (RM_LIKELY(w->output.whole[(j + at) / RM_LANES])) {
-        undecided = rm_round_scaled(s, shift, fmt, rm_output_at(&w->output, i + q, j + at));
+      if (RM_LIKELY(w->output.whole[col / RM_LANES])) {
+        undecided = rm_round_scaled(s, shift, fmt, rm_output_at(&w->output, row, col));
       } else {
         char out[RM_LANES * 8];
         undecided = rm_round_scaled(s, shift, fmt, out) & ((1u << lanes) - 1);
         for (int l = 0; l < lanes; l++)
-          __builtin_memcpy(rm_output_at(&w->output, i + q, j + at + l), out + l * size, (size_t)size);
+          __builtin_memcpy(rm_output_at(&w->output, row, col + l), out + l * size, (size_t)size);
       }
       t->flagged[q * nv + v] = (uint8_t)undecided;
       total += __builtin_popcount(undecided);
@@ -100,32 +120,105 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
   return total;
 }
 
+/* Once the block is multiplied its panels are free: the products of the tile at (i0, j0) again, by all K indices. */
+static void rm_dot2_of_tile(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, const rm_tile_dd *t,
+                            rm_dot2_tile *to, int fmt) {
+  const int64_t rows = rm_min_int(block->rows - t->i, RM_AW2), cols = rm_min_int(block->cols - t->j, RM_NR2);
+  for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC2) {
+    const int64_t kc = p->k - k0 < RM_KC2 ? p->k - k0 : RM_KC2;
+    rm_pack_operand(&(rm_panels){w->a, RM_AW2, 0, kc, 0, rm_no_weights, w->row_factor + t->i, w->stage_a}, &p->a,
+                    block->row + t->i, rows, k0, fmt);
+    rm_pack_operand(&(rm_panels){w->b, RM_NR2, 1, kc, 0, rm_no_weights, w->col_factor + t->j, w->stage_b}, &p->b,
+                    block->col + t->j, cols, k0, fmt);
+    switch (t->nv) {
+      case 1: rm_dot2_panels(1, (int)rows, kc, w->a, w->b, t->flagged, to, k0 == 0); break;
+      case 2: rm_dot2_panels(2, (int)rows, kc, w->a, w->b, t->flagged, to, k0 == 0); break;
+      default: rm_dot2_panels(RM_NV2, (int)rows, kc, w->a, w->b, t->flagged, to, k0 == 0);
+    }
+  }
+}
+
+/* The test again with the better sums, over the flagged lanes of a tile. */
+static void rm_round_again(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, const rm_tile_dd *t,
+                           const rm_dot2_tile *sums, rm_tiers *tiers, int fmt) {
+  const int rows = rm_min_int(block->rows - t->i, RM_AW2), cols = rm_min_int(block->cols - t->j, RM_NR2);
+  const vf64 relative = vf64_set1(rm_bound_dot2(p->k, 1.0)), least = vf64_set1(rm_bound_dot2(p->k, 0.0));
+  const vm64 all = vi64_eq(vi64_set1(0), vi64_set1(0));
+  if (p->alpha_beta && !rm_scales_in_vectors(p->alpha_beta, fmt)) return;
+  for (int x = 0; x < rows * t->nv; x++) {
+    const int64_t row = t->i + x / t->nv, at = (int64_t)(x % t->nv) * RM_LANES, col = t->j + at;
+    const int lanes = cols - at < RM_LANES ? (int)(cols - at) : RM_LANES;
+    const vi64 shift = vi64_add(vi64_set1((int64_t)rm_bits64(w->row_shift[row])), vf64_bits(vf64_load(w->col_shift + col)));
+    char out[RM_LANES * 8];
+    if (!t->flagged[x]) continue;
+    const double *hi = sums->hi + x * RM_LANES, *lo = sums->lo + x * RM_LANES, *size = sums->size + x * RM_LANES;
+    rm_scaled s = {vf64_load(hi), vf64_load(lo), vf64_mad(vf64_load(size), relative, least), all};
+    if (p->alpha_beta && !rm_is_zero(p->alpha_beta->beta))
+      s = rm_add_old(s, p->alpha_beta, rm_load_old(p->alpha_beta, &w->output, row, col, lanes, fmt), shift);
+    else if (p->alpha_beta) s = rm_times_alpha(s, p->alpha_beta->alpha);
+    if (p->bias.base) s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + row, block->col + col, lanes, fmt), shift);
+    const uint32_t decided = ~rm_round_scaled(s, shift, fmt, out) & t->flagged[x];
+    rm_store_decided(&w->output, row, col, lanes, ~decided, out, rm_size_of(fmt));
+    tiers->double_double += __builtin_popcount(decided);
+    t->flagged[x] = (uint8_t)(t->flagged[x] & ~decided);
+  }
+}
+
+/* Resolves the undecided elements of a tile. Where many need their products again, all of them get them at once. */
+static void rm_resolve_tile_dd(rm_resolver_dd *r, const rm_layout_dd *w, const rm_tile_dd *t) {
+  enum { FEW = RM_LANES };
+  const rm_matmul_problem *p = r->p;
+  const int rows = rm_min_int(r->block->rows - t->i, RM_AW2);
+  rm_dot2_tile again;
+  int needed = 0;
+  r->again = NULL;
+  for (int q = 0; q < rows * t->nv; q++)
+    while (t->flagged[q]) {
+      const int x = q * RM_LANES + __builtin_ctz(t->flagged[q]);
+      const int64_t i = t->i + q / t->nv, j = t->j + x % (t->nv * RM_LANES);
+      char *at = rm_output_at(&w->output, i, j);
+      const int64_t before = r->tiers->double_double + r->tiers->accumulator;
+      const rm_pair sum = {t->hi[x], t->lo[x]};
+      r->place = x;
+      rm_write_bits(at,
+                    p->alpha_beta ? rm_resolve_alpha_beta_dd(r, i, j, sum, rm_read_bits(at, r->fmt))
+                                  : rm_resolve_element_dd(r, i, j, sum),
+                    r->fmt);
+      t->flagged[q] = (uint8_t)(t->flagged[q] & (t->flagged[q] - 1u));
+      needed += r->tiers->double_double + r->tiers->accumulator != before;
+      if (needed == FEW && !r->again) {
+        rm_dot2_of_tile(w, p, r->block, t, &again, r->fmt);
+        rm_round_again(w, p, r->block, t, &again, r->tiers, r->fmt);
+        r->again = &again;
+      }
+    }
+}
+
 static uint32_t rm_resolve_block_dd(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, rm_tiers *tiers,
                                     int fmt) {
-  rm_resolver_dd r = {
-      p,       block, fmt, w->row_factor, w->row_shift, w->col_factor, w->col_shift, w->row_kind, w->col_kind, w->rows,
-      w->cols, tiers, 0};
+  rm_resolver_dd r = {p,
+                      block,
+                      fmt,
+                      w->row_factor,
+                      w->row_shift,
+                      w->col_factor,
+                      w->col_shift,
+                      w->row_kind,
+                      w->col_kind,
+                      w->rows,
+                      w->cols,
+                      tiers,
+                      0,
+                      NULL,
+                      0};
   __builtin_memset(w->rows, 0, (size_t)block->rows * sizeof(rm_vector_facts));
   __builtin_memset(w->cols, 0, (size_t)block->cols * sizeof(rm_vector_facts));
-  const double *hi = w->hi, *lo = w->lo;
-  const uint8_t *flagged = w->flagged;
+  rm_tile_dd t = {0, 0, 0, w->hi, w->lo, w->flagged};
   const int tile = RM_AW2 * RM_NR2;
-  for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR2) {
-    int nv = rm_vectors(block->cols - j0, RM_NR2);
-    for (int64_t i0 = 0; i0 < block->rows; i0 += RM_AW2, hi += tile, lo += tile, flagged += tile / RM_LANES) {
-      int rows = rm_min_int(block->rows - i0, RM_AW2);
-      for (int q = 0; q < rows * nv; q++)
-        for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
-          int lane = __builtin_ctz(lanes), x = q * RM_LANES + lane;
-          int64_t i = i0 + q / nv, j = j0 + (q % nv) * RM_LANES + lane;
-          char *at = rm_output_at(&w->output, i, j);
-          const rm_pair sum = {hi[x], lo[x]};
-          rm_write_bits(at,
-                        p->alpha_beta ? rm_resolve_alpha_beta_dd(&r, i, j, sum, rm_read_bits(at, fmt))
-                                      : rm_resolve_element_dd(&r, i, j, sum),
-                        fmt);
-        }
-    }
+  for (t.j = 0; t.j < block->cols; t.j += RM_NR2) {
+    t.nv = rm_vectors(block->cols - t.j, RM_NR2);
+    for (t.i = 0; t.i < block->rows; t.i += RM_AW2, t.hi += tile, t.lo += tile, t.flagged += tile / RM_LANES)
+      rm_resolve_tile_dd(&r, w, &t);
   }
   return r.flags;
 }

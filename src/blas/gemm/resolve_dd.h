@@ -5,55 +5,16 @@
  * the granule, as the granule is below 1); a double-double dot product whose bound is relative to sum |a_k b_k|, which serves
  * rows with a few huge elements; the superaccumulator.
  *
- * That dot product is Dot2 of Ogita, Rump and Oishi (2005) on scaled operands (rm_bound_dot2). Its count: a lane takes one
- * product of each RM_LANES k indices, RM_GATHER being a multiple of them, at most K/RM_LANES + 1 in all; so a term passes as
- * many two-sums in its lane, then at most RM_LANES <= 8 that join lanes to the bias: fewer than K + 64. An error of a product
- * joins that of its two-sum (one addition), then those of its lane (K/RM_LANES + 1), the error of the lane's join and those
- * of the lanes before (2), and RM_LANES - 1 joins: twice that count. */
+ * That dot product is Dot2 (dot2_dd.h). */
 #pragma once
 
 #include "bound_dd.h"
+#include "dot2_dd.h"
 #include "exact.h"
 #include "vector_facts.h"
 #include "pair.h"
 #include "resolve_b64.h"
 #include "exponent_scaling.h"
-
-/* Sums of the scaled products, of what is lost on the way, and of magnitudes, one a lane. */
-RM_STATIC void rm_dot2_lanes(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b,
-                             double *his, double *los, double *sizes) {
-  double x[RM_GATHER], y[RM_GATHER];
-  vf64 hi = vf64_set1(0.0), lo = hi, size = hi;
-  for (int64_t k0 = 0; k0 < m->k; k0 += RM_GATHER) {
-    int64_t n = m->k - k0 < RM_GATHER ? m->k - k0 : RM_GATHER;
-    rm_gather(x, &m->a, row, k0, n, factor_a, m->fmt);
-    rm_gather(y, &m->b, col, k0, n, factor_b, m->fmt);
-    for (int64_t i = 0; i < n; i += RM_LANES) {
-      vf64 u = vf64_load(x + i), v = vf64_load(y + i), p = vf64_mul(u, v), e = vf64_mul_err(u, v, p), f;
-      hi = vf64_two_sum(hi, p, &f);
-      lo = vf64_add(lo, vf64_add(f, e));
-      size = vf64_add(size, vf64_abs(p));
-    }
-  }
-  vf64_store(his, hi);
-  vf64_store(los, lo);
-  vf64_store(sizes, size);
-}
-
-/* The sum of scaled products and the scaled bias; *err becomes its bound. */
-RM_STATIC rm_pair rm_dot2_scaled(const rm_matmul_problem *m, int64_t row, double factor_a, int64_t col, double factor_b,
-                                 double bias, double *err) {
-  double his[RM_LANES], los[RM_LANES], sizes[RM_LANES], total = __builtin_fabs(bias);
-  rm_pair sum = {bias, 0.0};
-  rm_dot2_lanes(m, row, factor_a, col, factor_b, his, los, sizes);
-  for (int i = 0; i < RM_LANES; i++) {
-    rm_pair s = rm_pair_two_sum(sum.hi, his[i]);
-    sum = (rm_pair){s.hi, sum.lo + (s.lo + los[i])};
-    total += sizes[i];
-  }
-  *err = rm_bound_dot2(m->k, total);
-  return sum;
-}
 
 /* x 2^t with one rounding, for a normal or zero x. */
 RM_FN double rm_scale_back(double x, int t) {
@@ -67,8 +28,25 @@ RM_FN double rm_scale_back(double x, int t) {
   return x * rm_pow2(t + 1074) * 0x1p-1074; /* the first product is exact */
 }
 
-/* RN of 2^back (hi + lo), known within err, when that decides it: *bits in the format's width. A value within e of c,
- * e >= err + 2 u |c|, lies between RN64(c - e) and RN64(c + e), as in epilogue_b64.h. */
+/* RN of 2^back v where that may be subnormal: v is within err of near + rest, and all that v may be rounds to near, so that v
+ * is on near's side of every point half-way between two results, unless near is one of them; then rest tells. */
+RM_STATIC int rm_decide_subnormal(double near, double rest, double err, int back, uint64_t *bits) {
+  if (back > -53 || back < -2097) return 0;
+  const double r = rm_scale_back(near, back), step = rm_pow2(-1074 - back);
+  const double apart =
+      __builtin_fabs(near) - (double)(rm_bits64(r) << 1 >> 1) * step; /* exact; r has its units as its bits */
+  *bits = rm_bits64(r);
+  if (__builtin_fabs(apart) != 0.5 * step) return 1;
+  if (rest == 0.0 && err == 0.0) return 1;
+  if (!(__builtin_fabs(rest) > 2.0 * err)) return 0;
+  const int away = (rest > 0.0) == (near > 0.0);
+  *bits = rm_bits64(rm_scale_back(rm_from_bits64(rm_bits64(near) + (away ? 1u : ~UINT64_C(0))), back));
+  return 1;
+}
+
+/* RN of 2^back (hi + lo), known within err, when that decides it: *bits in the format's width. err is 0, or has room for u
+ * (|lo| + err), by which lo - err and lo + err round. A value within e of c, e >= err + 2 u |c|, lies between RN64(c - e) and
+ * RN64(c + e), as in epilogue_b64.h. */
 RM_STATIC int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_t *bits) {
   double c = s.hi + s.lo, e = __builtin_fabs(c) * 0x1p-52 + err;
   if (fmt == RM_F32) {
@@ -84,13 +62,16 @@ RM_STATIC int rm_decide_scaled(rm_pair s, double err, int back, int fmt, uint64_
     *bits = rm_bits64(near) + ((uint64_t)(int64_t)back << 52);
     return 1;
   }
+  if (rm_bits64(near) == rm_bits64(far) && field != 0 && field != 0x7ff && field + back < 2)
+    if (rm_decide_subnormal(near, (t.hi - near) + t.lo, err, back, bits)) return 1;
   if (!(__builtin_fabs(c) >= 0x1p-1000) || e > __builtin_fabs(c) * 0.5) return 0;
   double low = rm_scale_back(c - e, back), high = rm_scale_back(c + e, back);
   *bits = rm_bits64(low);
   return rm_bits64(low) == rm_bits64(high);
 }
 
-/* The block, and what the resolver knows of its rows and columns. */
+/* The block, and what the resolver knows of its rows and columns; again: the products of the tile that it is at, once more,
+ * or NULL, and place, where the element is in it. */
 typedef struct {
   const rm_matmul_problem *p;
   const rm_block *block;
@@ -100,6 +81,8 @@ typedef struct {
   rm_vector_facts *rows, *cols;
   rm_tiers *tiers;
   uint32_t flags;
+  const rm_dot2_tile *again;
+  int place;
 } rm_resolver_dd;
 
 RM_STATIC uint64_t rm_exact_bits(rm_resolver_dd *r, int64_t i, int64_t j) {
@@ -127,6 +110,19 @@ RM_STATIC int rm_keeps_special_dd(rm_vector_facts *facts, const rm_operand *o, i
   return kind == RM_VECTOR_ZERO || rm_vector_granule(facts, o, index, k, fmt) + (int)(int64_t)rm_bits64(shift) >= -1074;
 }
 
+/* The sum of the products of element (i, j), of which one is not finite, in binary64: infinite or NaN without a NaN among the
+ * factors. Whether the engine's high part tells. */
+RM_STATIC int rm_special_sum_dd(rm_resolver_dd *r, int64_t i, int64_t j, double sum, double *c) {
+  const rm_matmul_problem *p = r->p;
+  const rm_vector_facts *a = rm_row_classes_dd(r, i), *b = rm_column_classes_dd(r, j);
+  if (r->fmt != RM_F64 || ((a->classes | b->classes) & (RM_ACC_QNAN | RM_ACC_SNAN)) || rm_may_meet_padding(a, b) ||
+      !rm_keeps_special_dd(r->rows + i, &p->a, r->block->row + i, p->k, RM_F64, r->row_kind[i], r->row_shift[i]) ||
+      !rm_keeps_special_dd(r->cols + j, &p->b, r->block->col + j, p->k, RM_F64, r->col_kind[j], r->col_shift[j]))
+    return 0;
+  *c = rm_is_nan(sum) ? sum : sum < 0.0 ? -__builtin_inf() : __builtin_inf();
+  return 1;
+}
+
 /* The bits of element (i, j), whose row, column or bias is not finite; sum: the engine's high part. */
 RM_STATIC uint64_t rm_resolve_special_dd(rm_resolver_dd *r, int64_t i, int64_t j, double bias, double sum) {
   const rm_matmul_problem *p = r->p;
@@ -134,19 +130,128 @@ RM_STATIC uint64_t rm_resolve_special_dd(rm_resolver_dd *r, int64_t i, int64_t j
   const uint32_t nan = (a->classes | b->classes) & (RM_ACC_QNAN | RM_ACC_SNAN);
   uint64_t bits = rm_nan_bits(r->fmt);
   r->tiers->fast++;
-  if (!rm_may_meet_padding(a, b)) { /* every element is a factor of a term */
-    if (nan == RM_ACC_QNAN && !rm_is_nan(bias)) return bits;
-    if (!nan && rm_is_finite(bias) && r->fmt == RM_F64 &&
-        rm_keeps_special_dd(r->rows + i, &p->a, r->block->row + i, p->k, RM_F64, r->row_kind[i], r->row_shift[i]) &&
-        rm_keeps_special_dd(r->cols + j, &p->b, r->block->col + j, p->k, RM_F64, r->col_kind[j], r->col_shift[j])) {
-      if (!rm_is_nan(sum)) return rm_infinity_bits(RM_F64) | (sum < 0.0 ? rm_sign_bit(RM_F64) : 0);
-      r->flags |= RM_FLAG_INVALID;
-      return bits;
-    }
+  if (nan == RM_ACC_QNAN && !rm_is_nan(bias) && !rm_may_meet_padding(a, b)) return bits; /* every element is in a term */
+  double c = 0.0; /* of a finite sum any number */
+  const int finite = r->row_kind[i] != RM_VECTOR_NONFINITE && r->col_kind[j] != RM_VECTOR_NONFINITE;
+  if (!rm_is_nan(bias) && r->fmt == RM_F64 && (finite || rm_special_sum_dd(r, i, j, sum, &c))) {
+    c += bias;
+    if (!rm_is_nan(c)) return rm_bits64(c);
+    r->flags |= RM_FLAG_INVALID;
+    return bits;
   }
   if (rm_special_element(r->p, r->block->row + i, r->block->col + j, a->classes, b->classes, &bits, &r->flags)) return bits;
   r->tiers->fast--;
   return rm_exact_bits(r, i, j);
+}
+
+RM_STATIC int rm_shift_of(const rm_resolver_dd *r, int64_t i, int64_t j) {
+  return (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
+}
+
+/* The sum of scaled products and the scaled bias by Dot2; *err becomes its bound. */
+RM_STATIC rm_pair rm_products_again(const rm_resolver_dd *r, int64_t i, int64_t j, double bias, double *err) {
+  const rm_matmul_problem *p = r->p;
+  if (!r->again)
+    return rm_dot2_scaled(p, r->block->row + i, r->row_factor[i], r->block->col + j, r->col_factor[j], bias, err);
+  const rm_pair sum = rm_pair_two_sum(bias, r->again->hi[r->place]);
+  *err = rm_bound_dot2(p->k, __builtin_fabs(bias) + r->again->size[r->place]);
+  return (rm_pair){sum.hi, sum.lo + r->again->lo[r->place]};
+}
+
+/* RN of element (i, j), which is 2^back s exactly, when it is not near an end of the format. */
+RM_STATIC int rm_round_scaled_pair(const rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s, int back, uint64_t *bits) {
+  const rm_matmul_problem *p = r->p;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  (void)p, (void)row, (void)col; /* proofs/exact asks for them */
+  *bits = 0;
+  if (s.hi + s.lo == 0.0) return 1;
+  if (r->fmt != RM_F32) return rm_decide_scaled(s, 0.0, back, r->fmt, bits);
+  if (back > 900 || back < -900) return 0;
+  *bits = rm_round_double(rm_pair_to_odd(s.hi * rm_pow2(back), s.lo * rm_pow2(back)), RM_F32);
+  return 1;
+}
+
+/* alpha s + beta d 2^shift as 2^*unit (hi + lo) within *err, for a sum within *err of s in scaled units, where it is below 2
+ * in magnitude. *whole: both terms are in it, so that it is a multiple of what they are multiples of. 0 when alpha or beta is
+ * of extreme size.
+ *
+ * With d = m 2^e, |m| in [1, 2), beta m is a pair without error. Its exponent beside the sum's, t, decides: up to 600 apart
+ * the terms are joined; the smaller one is otherwise a part of the error. */
+RM_STATIC int rm_alpha_beta_scaled(const rm_alpha_beta *ab, rm_pair s, double d, int shift, rm_pair *out, double *err,
+                                   int *unit, int *whole) {
+  rm_pair q = {0.0, 0.0};
+  int t = 0, e = 0;
+  *unit = 0, *whole = 1;
+  if (!rm_is_moderate(ab->alpha, 0x1p300) || !rm_is_moderate(ab->beta, 0x1p300)) return 0;
+  if (d != 0.0 && ab->beta != 0.0) {
+    const int below = __builtin_fabs(d) < 0x1p-1022;
+    const uint64_t b = rm_bits64(below ? d * 0x1p54 : d);
+    const double m = rm_from_bits64((b & UINT64_C(0x800fffffffffffff)) | (UINT64_C(1023) << 52));
+    e = (int)((b >> 52) & 0x7ff) - 1023 - (below ? 54 : 0);
+    q.hi = ab->beta * m;
+    q.lo = rm_two_prod_error(ab->beta, m, q.hi);
+    t = e + shift;
+  }
+  if (t > 600) { /* the sum is an error of beta d */
+    *out = q;
+    *err = 1.01 * __builtin_fabs(ab->alpha) * (__builtin_fabs(s.hi) + __builtin_fabs(s.lo) + *err) * 0x1p-600;
+    *err += RM_BOUND(0x1p-51 * __builtin_fabs(q.lo)) + 0x1p-1000; /* the test's addition to the low part rounds: u |lo| */
+    *unit = e + shift, *whole = 0;
+    return 1;
+  }
+  double rest = 0.0;
+  if (t < -600) rest = 1.01 * __builtin_fabs(q.hi) * 0x1p-600, q = (rm_pair){0.0, 0.0}, *whole = 0;
+  else if (t) q = (rm_pair){q.hi * rm_pow2(t), q.lo * rm_pow2(t)};
+  *out = rm_alpha_beta_join(ab->alpha, s, q, err);
+  *err += 1.01 * rest;
+  return 1;
+}
+
+/* RN(alpha S + beta d) of element (i, j), s being within err of S in scaled units and both terms multiples of 2^lowest: 0
+ * when that does not decide it. */
+RM_STATIC int rm_decide_alpha_beta(const rm_resolver_dd *r, int64_t i, int64_t j, const rm_alpha_beta *ab, rm_pair s,
+                                   double err, double d, int lowest, uint64_t *bits) {
+  const rm_matmul_problem *p = r->p;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  const int shift = rm_shift_of(r, i, j), g = lowest + shift;
+  int unit, whole;
+  rm_pair v;
+  (void)p, (void)row, (void)col; /* proofs/exact asks for them */
+  if (!rm_alpha_beta_scaled(ab, s, d, shift, &v, &err, &unit, &whole)) return 0;
+  if (rm_decide_scaled(v, err, unit - shift, r->fmt, bits)) return 1;
+  return whole && g >= -1000 && err < rm_pow2(g > 0 ? 0 : g) && rm_round_scaled_pair(r, i, j, v, -shift, bits);
+}
+
+RM_STATIC void rm_note_overflow(rm_resolver_dd *r, uint64_t bits) {
+  if ((bits & rm_infinity_bits(r->fmt)) == rm_infinity_bits(r->fmt)) r->flags |= RM_FLAG_OVERFLOW;
+}
+
+/* The bits of RN(alpha S + beta d) of element (i, j), all finite, into *bits; 0 when only the accumulator tells. */
+RM_STATIC int rm_resolve_finite_alpha_beta(rm_resolver_dd *r, int64_t i, int64_t j, rm_pair s, const rm_alpha_beta *ab,
+                                           double d, uint64_t *bits) {
+  enum { UNKNOWN = -100000, APART = 3000 };
+  int unit, whole;
+  double err = rm_bound_dd(r->p->k);
+  if (r->row_kind[i] == RM_VECTOR_ZERO || r->col_kind[j] == RM_VECTOR_ZERO || r->p->k == 0) {
+    rm_pair v;
+    err = 0.0;
+    if (!rm_is_finite(ab->alpha) || !rm_is_finite(ab->beta)) return 0;
+    *bits = 0; /* 0 + -0 is +0 */
+    if (d != 0.0 && ab->beta != 0.0 &&
+        (!rm_alpha_beta_scaled(ab, (rm_pair){0.0, 0.0}, d, APART, &v, &err, &unit, &whole) ||
+         !rm_round_scaled_pair(r, i, j, v, unit - APART, bits)))
+      return 0;
+    r->tiers->fast++;
+  } else if (rm_decide_alpha_beta(r, i, j, ab, s, err, d, UNKNOWN, bits)) {
+    r->tiers->fast++;
+  } else {
+    const int lowest = rm_alpha_beta_lowest(ab, rm_granule_of_products_dd(r, i, j), d);
+    s = rm_products_again(r, i, j, 0.0, &err);
+    if (!rm_decide_alpha_beta(r, i, j, ab, s, err, d, lowest, bits)) return 0;
+    r->tiers->double_double++;
+  }
+  rm_note_overflow(r, *bits);
+  return 1;
 }
 
 /* The bits of element (i, j) of the block; s is the engine's sum without the bias, in scaled units. */
@@ -161,17 +266,20 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
     r->tiers->fast++;
     return r->fmt == RM_F32 ? rm_bits32((float)(bias + 0.0)) : rm_bits64(bias + 0.0);
   }
-  int shift = (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
+  const int shift = rm_shift_of(r, i, j);
   double err = rm_bound_dd(p->k), scaled_bias = 0.0;
+  uint64_t bits = 0;
   if (bias != 0.0) {
     int field = (int)((rm_bits64(bias) >> 52) & 0x7ff);
-    if (field == 0 || field + shift < 2 || field + shift > 2045) return rm_exact_bits(r, i, j);
+    if (field == 0 || field + shift < 2 || field + shift > 2045) { /* it has no place beside the sum */
+      static const rm_alpha_beta plain = {1.0, 1.0};
+      return rm_resolve_finite_alpha_beta(r, i, j, s, &plain, bias, &bits) ? bits : rm_exact_bits(r, i, j);
+    }
     scaled_bias = rm_from_bits64(rm_bits64(bias) + ((uint64_t)(int64_t)shift << 52));
     rm_pair t = rm_pair_two_sum(s.hi, scaled_bias);
     s = (rm_pair){t.hi, s.lo + t.lo};
     err += RM_BOUND_DD_BIAS * __builtin_fabs(t.hi);
   }
-  uint64_t bits = 0;
   int decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits), exact = 0;
   double granule = 0.0;
   if (!decided) {
@@ -183,34 +291,15 @@ RM_STATIC uint64_t rm_resolve_element_dd(rm_resolver_dd *r, int64_t i, int64_t j
   if (decided || exact) {
     r->tiers->fast++;
   } else {
-    s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], scaled_bias, &err);
+    s = rm_products_again(r, i, j, scaled_bias, &err);
     decided = rm_decide_scaled(s, err, -shift, r->fmt, &bits);
     exact = !decided && err < granule;
     if (!decided && !exact) return rm_exact_bits(r, i, j);
     r->tiers->double_double++;
   }
-  if (exact) {
-    if (s.hi + s.lo == 0.0) return 0;
-    if (r->fmt == RM_F32) {
-      if (shift > 900 || shift < -900) goto accumulate;
-      bits = rm_round_double(rm_pair_to_odd(s.hi * rm_pow2(-shift), s.lo * rm_pow2(-shift)), RM_F32);
-    } else if (!rm_decide_scaled(s, 0.0, -shift, r->fmt, &bits)) {
-      goto accumulate;
-    }
-  }
-  if (r->fmt == RM_F32 ? (bits & 0x7f800000u) == 0x7f800000u : (bits >> 52 & 0x7ff) == 0x7ff) r->flags |= RM_FLAG_OVERFLOW;
+  if (exact && !rm_round_scaled_pair(r, i, j, s, -shift, &bits)) return rm_exact_bits(r, i, j); /* at an end of the format */
+  rm_note_overflow(r, bits);
   return bits;
-accumulate: /* exact, but at an end of the format */
-  return rm_exact_bits(r, i, j);
-}
-
-/* The sum s, within err, scaled back; 0 when that leaves the range. */
-RM_FN int rm_unscale_pair(rm_pair s, double err, int shift, rm_pair *out, double *err_out) {
-  if (shift > 300 || shift < -300) return 0;
-  const double factor = rm_pow2(-shift);
-  *out = rm_pair_two_sum(s.hi * factor, s.lo * factor); /* powers of two: exact, as nothing of s is below 2^-300 but zeros */
-  *err_out = err * factor;
-  return (s.hi == 0.0 || __builtin_fabs(s.hi) >= 0x1p-300) && (s.lo == 0.0 || __builtin_fabs(s.lo) >= 0x1p-600);
 }
 
 /* The bits of element (i, j) of a problem with alpha and beta: s is the engine's sum in scaled units, `old` are the bits of
@@ -222,13 +311,14 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_dd(rm_resolver_dd *r, int64_t i, int64_
   const double d = alpha_beta->beta == 0.0 ? 0.0 : rm_to_double(old, r->fmt);
   const uint8_t ka = r->row_kind[i], kb = r->col_kind[j];
   uint64_t bits;
-  rm_pair sum, v;
   if (ka == RM_VECTOR_NONFINITE || kb == RM_VECTOR_NONFINITE || rm_is_nan(d)) {
     const uint32_t of_a = rm_row_classes_dd(r, i)->classes, of_b = rm_column_classes_dd(r, j)->classes;
     const uint32_t nan = (of_a | of_b) & (RM_ACC_QNAN | RM_ACC_SNAN);
     uint32_t unused = 0;
     double c = nan ? rm_from_bits64(rm_nan_bits(RM_F64)) : 0.0;
-    if (!nan && rm_special_element(p, row, col, of_a, of_b, &bits, &unused)) c = rm_to_double(bits, r->fmt);
+    if (!nan && !((ka == RM_VECTOR_NONFINITE || kb == RM_VECTOR_NONFINITE) && rm_special_sum_dd(r, i, j, s.hi, &c)) &&
+        rm_special_element(p, row, col, of_a, of_b, &bits, &unused))
+      c = rm_to_double(bits, r->fmt);
     if (rm_special_alpha_beta(p, c, nan, old, &bits, &r->flags)) {
       r->tiers->fast++;
       return bits;
@@ -238,22 +328,7 @@ RM_STATIC uint64_t rm_resolve_alpha_beta_dd(rm_resolver_dd *r, int64_t i, int64_
       r->tiers->fast++;
       return bits;
     }
-    const int zero = ka == RM_VECTOR_ZERO || kb == RM_VECTOR_ZERO || p->k == 0;
-    const int shift = zero ? 0 : (int)(int64_t)rm_bits64(r->row_shift[i]) + (int)(int64_t)rm_bits64(r->col_shift[j]);
-    double err = zero ? 0.0 : rm_bound_dd(p->k), e;
-    if (zero) s = (rm_pair){0.0, 0.0};
-    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_alpha_beta_pair(alpha_beta, sum, d, &v, &e) &&
-        rm_decide_pair(v, e, 0.0, r->fmt, &bits, &r->flags)) {
-      r->tiers->fast++;
-      return bits;
-    }
-    if (!zero) s = rm_dot2_scaled(p, row, r->row_factor[i], col, r->col_factor[j], 0.0, &err);
-    const int granule = rm_granule_of_products_dd(r, i, j);
-    if (rm_unscale_pair(s, err, shift, &sum, &e) && rm_alpha_beta_pair(alpha_beta, sum, d, &v, &e) &&
-        rm_decide_pair(v, e, rm_alpha_beta_granule(alpha_beta, granule, d), r->fmt, &bits, &r->flags)) {
-      r->tiers->double_double++;
-      return bits;
-    }
+    if (rm_resolve_finite_alpha_beta(r, i, j, s, alpha_beta, d, &bits)) return bits;
   }
   r->tiers->accumulator++;
   return rm_exact_alpha_beta(p, row, col, old, &r->flags);
