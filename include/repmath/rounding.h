@@ -96,6 +96,13 @@ typedef struct {
 } rm_ball_results;
 RM_API void rm_balls_of_next(const rm_ball_results *results);
 
+/* The sums of rows of n binary64 numbers x[i row_x + j], or of products with y[i row_y + j] where y is not NULL, in two
+ * parts: each is within radius[i] of high[i] + low[i], for n <= 2^24 some n^2 2^-104 of the sum of magnitudes, or 0 for a
+ * sum that is seen to be exact. The radius is infinite where the sum of magnitudes is below 2^-700 or above 2^1000, or a
+ * NaN, but for a sum of zeros, and where n is greater. Distances are in numbers. */
+RM_API rm_status rm_sums_in_parts(int64_t rows, int64_t n, const double *x, ptrdiff_t row_x, const double *y, ptrdiff_t row_y,
+                                  double *high, double *low, double *radius);
+
 /* out[i] = the exact value of a formula of formulas.h, one of RM_FORMULA_SCALED to RM_FORMULA_SIGMOID, rounded under r,
  * where binary64 with a bound of its error decides that: all but a few in 2^20 elements. *open is how many it leaves:
  * those, and what is infinite or NaN on the way. They are 0 in out, or, where `left` is not NULL, stay as they were there,

@@ -388,6 +388,8 @@ cdef extern from "repmath/repmath.h":
                               unsigned char *undecided, const rm_random_rounding *r) nogil
     rm_status rm_random_formula(int formula, int format, long long n, double a, const void *x, const void *y, const void *z,
                                 void *out, int64_t *open, int64_t *left, const rm_random_rounding *r) nogil
+    rm_status rm_sums_in_parts(int64_t rows, int64_t n, const double *x, ptrdiff_t row_x, const double *y, ptrdiff_t row_y,
+                               double *high, double *low, double *radius) nogil
     rm_status rm_random_steps(int format, long long n, void *x, const rm_random_rounding *r) nogil
     rm_status rm_random_rounding_words(unsigned long long seed, unsigned long long stream, long long first, long long n,
                                        unsigned int *out) nogil

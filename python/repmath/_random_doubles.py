@@ -315,10 +315,15 @@ _LONG = 2048  # numbers of a row whose sums take no copy
 def _exact_total(parts: Any, products: bool = False) -> Doubles:
     """The sums along the rows of all parts, or of the products of two; no copy is made, since new memory takes longer than the sums."""
     shape = np.broadcast_shapes(*(v.shape for v in parts))
-    found = np.empty((3, shape[0], 1))
-    for row in range(shape[0]):
+    found = np.empty((3, *shape[:1]))
+    every = [np.broadcast_to(v, shape) for v in parts]
+    left = range(shape[0])
+    if (products or len(parts) == 1) and all(v.strides[1] == v.itemsize for v in every):
+        _core.sums_in_parts(every[0], every[1] if products else None, found)
+        left = np.flatnonzero(~np.isfinite(found[2])).tolist()
+    for row in left:
         total = repmath.Accumulator()
-        of = [np.broadcast_to(v, shape)[row] for v in parts]
+        of = [v[row] for v in every]
         if products:
             total.add_products(*of)
         else:
@@ -327,7 +332,8 @@ def _exact_total(parts: Any, products: bool = False) -> Doubles:
         for i in range(3):
             found[i, row] = total.round()
             total.subtract(found[i, row])
-    return Doubles(found[0], found[1], _above(np.abs(found[2])))
+    high, low, radius = found[:, :, None]
+    return Doubles(high, low, _above(np.abs(radius)))
 
 
 class _Shifted(Doubles):

@@ -93,3 +93,41 @@ rm_status rm_random_steps(int format, int64_t n, void *x, const rm_random_roundi
   rm_in_parts(n, GRAIN_STEPS, step_part, &p);
   return RM_OK;
 }
+
+/* --- sums in two parts */
+
+typedef struct {
+  int64_t n;
+  const double *x, *y;
+  ptrdiff_t row_x, row_y;
+  double *high, *low, *radius;
+  const struct rm_rounding_kernels *kernels;
+} totals;
+
+static uint32_t total_part(const void *context, int64_t begin, int64_t end) {
+  const totals *p = context;
+  for (int64_t i = begin; i < end; i++) {
+    double found[3];
+    p->kernels->total(p->n, p->x + i * p->row_x, p->y ? p->y + i * p->row_y : NULL, found);
+    p->high[i] = found[0], p->low[i] = found[1], p->radius[i] = found[2];
+  }
+  return 0;
+}
+
+rm_status rm_sums_in_parts(int64_t rows, int64_t n, const double *x, ptrdiff_t row_x, const double *y, ptrdiff_t row_y,
+                           double *high, double *low, double *radius) {
+  if (rows < 0) return RM_STATUS(RM_ERR_SIZE, 1);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
+  if (rows == 0) return RM_OK;
+  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 3);
+  if (!high) return RM_STATUS(RM_ERR_NULL, 7);
+  if (!low) return RM_STATUS(RM_ERR_NULL, 8);
+  if (!radius) return RM_STATUS(RM_ERR_NULL, 9);
+  const struct rm_rounding_kernels *kernels = rm_rounding_kernels();
+  if (!kernels) return RM_ERR_ISA;
+  const totals p = {n, x, y, row_x, row_y, high, low, radius, kernels};
+  const rm_env env = rm_env_enter();
+  rm_in_parts(rows, GRAIN / (n + 1) + 1, total_part, &p);
+  rm_env_leave(env, 0);
+  return RM_OK;
+}

@@ -56,6 +56,8 @@ struct rm_rounding_kernels {
   /* Elements [begin, end). Adds RM_FLAG_* bits to *flags, and returns how many elements are undecided. */
   int64_t (*balls)(const rm_balls *p, int64_t begin, int64_t end, uint32_t *flags);
   int64_t (*elements)(const rm_random_elements *p, int64_t begin, int64_t end, uint32_t *flags);
+  /* A sum of rm_sums_in_parts: high and low part and radius. */
+  void (*total)(int64_t n, const double *x, const double *y, double *found);
   void (*words)(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out);
 };
 RM_ISA_TABLES(struct rm_rounding_kernels, rm_rounding_table, rm_rounding_kernels)

@@ -12,6 +12,7 @@ import rounding_oracle
 torch = pytest.importorskip("torch")
 
 import repmath.torch  # noqa: E402
+from repmath import _core  # noqa: E402
 from repmath import _random_balls as _stochastic_balls  # noqa: E402
 from repmath import _random_doubles as _stochastic_doubles  # noqa: E402
 from repmath._random_doubles import Doubles  # noqa: E402
@@ -202,3 +203,42 @@ def test_double_double_decides_what_binary64_leaves(monkeypatch):
     monkeypatch.setattr(_stochastic_balls.Last, "_enclosed", no)
     for ours, theirs in zip(gradients(), want, strict=True):
         assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("products", [False, True])
+def test_sums_in_two_parts_are_within_their_radii(products):
+    """Of exact rationals: with cancellation, of wide exponents, of numbers whose sums are exact, and where nothing is known."""
+    rng = np.random.default_rng(6)
+    for n in (0, 1, 7, 31, 32, 33, 1000, 4099):
+        rows = rng.standard_normal((7, n)) * 2.0 ** rng.integers(-60, 60, (7, n))
+        rows[1] = rows[1].astype("f4")
+        rows[2, n // 2 : n // 2 * 2] = -rows[2, : n // 2] * (1 + 2.0**-40)
+        rows[3] = rng.integers(-8, 8, n)
+        rows[4] = 0
+        rows[5] *= 2.0**-1000
+        rows[6, -1:] = np.inf
+        others = rng.standard_normal((7, n))
+        found = np.empty((3, 7))
+        _core.sums_in_parts(rows, others if products else None, found)
+        for row, other, high, low, radius in zip(rows[:6], others, *found, strict=False):
+            terms = [
+                Fraction(a) * (Fraction(b) if products else 1) for a, b in zip(row.tolist(), other.tolist(), strict=True)
+            ]
+            value = sum(terms, Fraction(0))
+            if np.isinf(radius):
+                size = sum(map(abs, terms))
+                assert size < Fraction(2) ** -690 and (size > 0 or products)
+                continue
+            assert abs(Fraction(high) + Fraction(low) - value) <= Fraction(radius)
+            assert abs(low) <= 2.0**-52 * abs(high)
+            assert radius <= (n + 64) ** 2 * 2.0**-103 * float(sum(map(abs, terms)))
+        assert n == 0 or np.isinf(found[2, 6])
+        if not products:  # and a smaller radius would be wrong somewhere
+            assert found[2, 3] == found[2, 4] == 0
+
+
+def test_exact_sums_and_their_control():
+    rows = np.array([[1.0, 2.0**-60, -1.0], [1.0, 2.0**-120, -1.0], [1.0, 2.0**-160, 3.0]])
+    found = np.empty((3, 3))
+    _core.sums_in_parts(rows, None, found)
+    assert (found[:2].sum(0) == [2.0**-60, 2.0**-120, 4.0]).all() and (found[2] > 0).all()

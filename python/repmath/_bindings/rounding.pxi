@@ -109,6 +109,17 @@ def random_balls(format, middle, radius, out, undecided, place):
     _raise(status)
 
 
+def sums_in_parts(x, y, out):
+    """Sums of the rows of a binary64 matrix, or of its products with another or None; of (3, rows) numbers out has high and low parts and radii."""
+    cdef View a = _view(x), b = _view(y), z = _view(out)
+    cdef int64_t rows = x.shape[0], n = x.shape[1]
+    cdef rm_status status
+    with nogil:
+        status = rm_sums_in_parts(rows, n, <double *>a.base, a.stride[0] // 8, <double *>b.base, b.stride[0] // 8, <double *>z.base,
+                                  <double *>z.base + rows, <double *>z.base + 2 * rows)
+    _raise(status)
+
+
 def random_steps(format, x, place):
     """Moves contiguous numbers by one step each, up or down."""
     cdef rm_random_rounding r = _random_rounding(place)

@@ -35,8 +35,8 @@ typedef enum {
   RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
 } rm_row_operation;
 
-/* Where results are given as balls, in place of rounding them to nearest: the result that belongs at origin + i size is within
- * radius[i] of middle[i]; a radius that is not finite says nothing. Statistics of set i have the others. */
+/* Where results are given as balls, in place of rounding them to nearest: the result that belongs at origin + i size is
+ * within radius[i] of middle[i]; a radius that is not finite says nothing. Statistics of set i have the others. */
 typedef struct {
   double *middle, *radius, *mean, *mean_radius, *root, *root_radius;
   const char *origin;
