@@ -308,6 +308,30 @@ def rounded(value: Fraction, kind: str, mode: str, word: int) -> float:
     return -large if value < 0 else large
 
 
+def _rounded_parts(high: Any, low: Any, radius: Any, words: Any, kind: str) -> tuple[Any, Any]:
+    """Numbers within their radii of high + low, rounded under the mode stochastic to a format below binary64, and where that is decided.
+
+    In units of the last place of |high|, whose last d bits the format has not, the value is a multiple of 2^d plus these bits, f, and p = low/unit, within
+    r = radius/unit. It rounds away where f + p > (w + 1/2) 2^(d-32), all of which are numbers of at most 46 bits. f + p, as computed, has its sign and is off by
+    2^-53 of it, and r by that of itself. The values stay between two numbers of the format where 0 <= f + p - r and f + p + r <= 2^d."""
+    bits, least, most = _FORMATS[kind]
+    dropped = 53 - bits
+    with np.errstate(all="ignore"):
+        size = np.abs(high)
+        unit = np.spacing(size)
+        p, r = low * np.sign(high) / unit, radius / unit * (1 + 2.0**-50)
+        code = size.view(np.int64)
+        f = (code & ((1 << dropped) - 1)).astype(np.float64)
+        over = f - (words + 0.5) * 2.0 ** (dropped - 32) + p
+        normal = (size >= 2.0 ** (least + bits - 1)) & (size < 2.0 ** (most - 1))
+        inside = (
+            (f + (p - r) * (1 + 2.0**-40) >= 0) & (f + (p + r) * (1 + 2.0**-40) <= 2.0**dropped) & (np.abs(p) + r <= 2.0**20)
+        )
+        decided = normal & inside & (np.abs(over) * (1 - 2.0**-50) > r)
+        made = ((code >> dropped) + (over > 0) << dropped).view(np.float64)
+    return np.copysign(made, high), decided
+
+
 class Last:
     """The last step: binary64 enclosures of results are rounded at random, and what they leave undecided is enclosed again."""
 
@@ -346,8 +370,15 @@ class Last:
         """Writes the results at these places."""
         word = dict(zip(places, self.words(places), strict=True))
         if nearer is not None:
-            rest = []
-            for place, *parts in zip(places, *(v.tolist() for v in nearer(places)), strict=True):
+            every, rest = [np.broadcast_to(v, len(places)) for v in nearer(places)], []
+            if self.place[0] == "stochastic" and self.dtype != np.float64:
+                words = np.fromiter(word.values(), np.float64, len(places))
+                high, low, radius = map(np.ascontiguousarray, every)
+                made, decided = _rounded_parts(high, low, radius, words, self.dtype.name)
+                where = np.asarray(places)
+                flat[where[decided]] = made[decided]
+                places, every = where[~decided].tolist(), [v[~decided] for v in every]
+            for place, *parts in zip(places, *(v.tolist() for v in every), strict=True):
                 if all(map(isfinite, parts)):
                     high, low, radius = map(Fraction, parts)
                     value = self._one(high + low - radius, high + low + radius, word[place])

@@ -317,7 +317,7 @@ def _exact_total(parts: Any, products: bool = False) -> Doubles:
     shape = np.broadcast_shapes(*(v.shape for v in parts))
     found = np.empty((3, *shape[:1]))
     every = [np.broadcast_to(v, shape) for v in parts]
-    left = range(shape[0])
+    left = list(range(shape[0]))
     if (products or len(parts) == 1) and all(v.strides[1] == v.itemsize for v in every):
         _core.sums_in_parts(every[0], every[1] if products else None, found)
         left = np.flatnonzero(~np.isfinite(found[2])).tolist()

@@ -242,3 +242,34 @@ def test_exact_sums_and_their_control():
     found = np.empty((3, 3))
     _core.sums_in_parts(rows, None, found)
     assert (found[:2].sum(0) == [2.0**-60, 2.0**-120, 4.0]).all() and (found[2] > 0).all()
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
+def test_parts_are_rounded_as_rationals_are(kind):
+    """Beside thresholds, boundaries and powers of two, of both signs, with radii that leave some open."""
+    rng = np.random.default_rng(2)
+    n, dropped = 4000, {"float16": 42, "bfloat16": 45, "float32": 29}[kind]
+    code = (rng.standard_normal(n) * 2.0 ** rng.integers(-17, 17, n)).view(np.int64)
+    words = rng.integers(0, 2**32, n)
+    words[::5] = rng.choice([0, 1, 2**32 - 1, 2**32 - 2], n // 5)
+    threshold = np.array([(2 * int(w) + 1 << dropped) >> 33 for w in words])
+    some = rng.integers(0, 4, n)
+    code = np.where(some > 0, (code >> dropped << dropped) + threshold + rng.integers(-1, 2, n) * (some > 1), code)
+    code[::17] = code[::17] >> dropped << dropped
+    code[::51] = code[::51] >> 52 << 52
+    high = code.view(np.float64)
+    unit = np.spacing(np.abs(high))
+    low = unit * rng.choice([0, 0.5, -0.5, 0.0625, -0.0625, 0.0625 + 2.0**-40, 2.0**-30, -(2.0**-30)], n)
+    radius = unit * rng.choice([0, 2.0**-40, 2.0**-20, 0.01], n)
+    made, decided = _stochastic_balls._rounded_parts(high, low, radius, words.astype(np.float64), kind)
+    assert n // 2 < decided.sum() < n
+
+    def wrong(spread):
+        return sum(
+            _stochastic_balls.rounded(Fraction(h) + Fraction(x) + s * Fraction(spread * r), kind, "stochastic", w) != y
+            for h, x, r, w, y in zip(*(v[decided].tolist() for v in (high, low, radius, words, made)), strict=True)
+            for s in (-1, 1)
+        )
+
+    assert wrong(1) == 0
+    assert wrong(2.0**20) > 0  # the control
