@@ -164,6 +164,13 @@ with rt.reproducible(strict=True):
         found = [*torch.linalg.qr(a), *torch.linalg.svd(a), *torch.linalg.eigh(a.mT @ a), torch.linalg.pinv(a), torch.matrix_exp(a[:, :6])]
         z = torch.complex(a, a.flip(1))
         found += [z / z.flip(2), z.exp(), z.log(), z.sqrt(), z.sgn(), z @ z.mT, torch.polar(a, a.flip(2))]
+        symmetric = a[:, :6] + a[:, :6].mT
+        factors = torch.linalg.ldl_factor(symmetric)
+        found += [factors.LD, torch.linalg.ldl_solve(factors.LD, factors.pivots, a[:, :6])]
+        held = (a[0] * (a[0] > 0)).to_sparse()
+        turned = (a[1] * (a[1] > 0)).mT.contiguous().to_sparse()
+        found += [(held @ turned).values(), *(torch.sparse.mm(held.to_sparse_csr(), a[1, :6], how) for how in ("mean", "amax"))]
+        found.append(torch.sparse.sampled_addmm(held.to_sparse_csr(), a[0], symmetric[1], alpha=0.3).values())
         for t in found:
             sha.update((torch.view_as_real(t.resolve_conj()) if t.is_complex() else t).contiguous().numpy().tobytes())
 print(sha.hexdigest())
@@ -172,7 +179,7 @@ print(sha.hexdigest())
 
 @pytest.mark.long
 def test_every_instruction_set():
-    """Of complex numbers too."""
+    """Of complex numbers, LDL' and products of sparse matrices too."""
     found = set()
     for isa in elementwise_library.libraries():
         environment = os.environ | {"REPMATH_ISA": isa, "OMP_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": "default"}
