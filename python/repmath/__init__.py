@@ -36,6 +36,8 @@ from ._reductions import dot, matmul, sum
 from ._scatter import bincount, embedding_grad, index_add, scatter_add, segment_sum
 from ._statistics import cumsum, mean, norm, std, var
 
+from . import _random_calls as _random_calls  # isort: skip  # which enters functions in scopes, after all others
+
 __version__ = _core.library_version()
 
 _dtypes.register(_core, _dlpack)

@@ -31,9 +31,7 @@ def _by_arithmetic(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         if HERE.by is None:
             return function(*arguments)
-        from . import _random_decompositions
-
-        return getattr(_random_decompositions, function.__name__)(HERE.by, *arguments)
+        return HERE.by.run(function.__name__, *arguments)
 
     return call
 

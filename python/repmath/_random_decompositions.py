@@ -21,6 +21,10 @@ _APART = 40
 class Nearest:
     """Binary64, rounded to nearest."""
 
+    def run(self, name: str, *arguments: Any) -> Any:
+        """A function of this module by this arithmetic."""
+        return globals()[name](self, *arguments)
+
     def op(self, name: str, *arrays: Any) -> _Array:
         with np.errstate(all="ignore"):
             return np.asarray(getattr(np, name)(*(np.asarray(a, np.float64) for a in arrays)))

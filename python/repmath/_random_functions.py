@@ -7,7 +7,6 @@ where that leaves the rounding open. What is infinite or NaN, or an exact zero, 
 Each is given the call's arguments by name, and the result to nearest, which has shape, format and all errors of the function."""
 
 import contextlib
-import inspect
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _contractions, _core, _prod, _random_modes, _scatter, _statistics, array_api, nn
+from . import _contractions, _prod, _random_modes, _scatter, _statistics, array_api, nn
 from ._dtypes import NAMES
 from ._random_balls import Interval, Last
 
@@ -557,70 +556,3 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[At, _Array, dict[str, Any]], _Array]]]
     "scatter_add": (_scatter.scatter_add, _scatter_add),
     "index_add": (_scatter.index_add, _index_add),
 }
-
-
-def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, Any], seed: int, stream: int) -> Any:
-    """The result of a call of one of FUNCTIONS.
-
-    Raises
-    ------
-    TypeError
-        This call of the function has no rounding of the mode.
-    """
-    from . import _random_layers as layers
-
-    if name in layers.DECOMPOSED:
-        from . import _decompositions, _random_decompositions
-
-        _decompositions.HERE.by = _random_decompositions.Random(mode, seed, stream)
-        try:
-            return layers.DECOMPOSED[name](*arguments, **keywords)
-        finally:
-            _decompositions.HERE.by = None
-    if name in layers.MATRICES:
-        return _of_matrices(name, mode, arguments, keywords, seed, stream)
-    function, build = FUNCTIONS.get(name) or layers.FUNCTIONS[name]
-    name = name.lstrip("_")
-    bound = inspect.signature(function).bind(*arguments, **keywords)
-    bound.apply_defaults()
-    made = function(*arguments, **keywords)
-    if isinstance(made, tuple):
-        raise TypeError(
-            f"several results of {name} have no {mode} rounding: it cannot be called so in repmath.rounding.scope"
-        )
-    nearest = np.asarray(made)
-    if nearest.dtype not in NAMES:
-        raise TypeError(f"{name} of {nearest.dtype} has no {mode} rounding: it cannot be called in repmath.rounding.scope")
-    try:
-        with _core.Environment(), np.errstate(all="ignore"):
-            found = build(At(mode, seed, stream), nearest, {**bound.arguments, "function": function})
-    except Lacks as error:
-        raise TypeError(
-            f"{name} with {error} has no {mode} rounding: it cannot be called in repmath.rounding.scope"
-        ) from None
-    out = bound.arguments.get("out")
-    if out is not None:
-        np.copyto(made, found)
-        return made
-    return np.asarray(found, nearest.dtype) if isinstance(made, np.ndarray) else np.asarray(found, nearest.dtype)[()]
-
-
-def _of_matrices(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, Any], seed: int, stream: int) -> Any:
-    from . import _random_layers as layers
-    from . import _random_matrices
-
-    function, build = layers.MATRICES[name]
-    bound = inspect.signature(function).bind(*arguments, **keywords)
-    bound.apply_defaults()
-    made = function(*arguments, **keywords)
-    first = made[-1] if name == "slogdet" else made[0] if isinstance(made, tuple) else made
-    if not np.size(first):
-        return made
-    words = {"mode": mode, "seed": seed, "stream": stream}
-    try:
-        with _core.Environment(), np.errstate(all="ignore"):
-            return build(_random_matrices.part_of(words, np.asarray(first).dtype), made, bound.arguments)
-    except _random_matrices.Refused as error:
-        raise TypeError(
-            f"{name} of matrices {error} has no {mode} rounding: it cannot be called in repmath.rounding.scope"
-        ) from None

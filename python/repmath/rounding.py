@@ -135,24 +135,6 @@ def _matmul(mode: str, a: Any, b: Any, *, out: Any, bias: Any, dtype: Any, **wor
     return matmul(a, b, mode, bias=bias, dtype=dtype, out=out, **words)
 
 
-def _of_function(name: str) -> None:
-    def function(mode: str, *arguments: Any, seed: int, stream: int, **keywords: Any) -> Any:
-        from . import _random_functions
-
-        return _random_functions.call(name, mode, arguments, keywords, seed, stream)
-
-    _scope.handler(name)(function)
-
-
-# Those of `_random_functions` and `_random_layers`.
-for _name in """mean var std norm cumsum prod cumulative_prod vecdot vdot matvec vecmat tensordot einsum softmax log_softmax logsumexp softmax_backward
-    log_softmax_backward layer_norm rms_norm group_norm instance_norm mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy segment_sum scatter_add
-    index_add _conv _avg_pool _adaptive_avg_pool batch_norm mse_loss_backward l1_loss_backward smooth_l1_loss_backward huber_loss_backward nll_loss
-    binary_cross_entropy_with_logits solve inv solve_triangular det slogdet cholesky lu_factor cho_solve qr eigh eigvalsh svd svdvals pinv
-    matrix_rank""".split():
-    _of_function(_name)
-
-
 __all__ = ["MODES", "RANDOM_MODES", "dot", "matmul", "scope", "sum", "words", *_core.ufuncs, *_core.powers]
 globals().update({name: _make(name) for name in (*_core.ufuncs, *_core.powers)})
 

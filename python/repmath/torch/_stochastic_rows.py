@@ -416,7 +416,7 @@ def vector_norm(at: Any, nearest: Any, x: torch.Tensor, order: Any = 2, dim: Any
     a = _wide(x)
     axes = (
         tuple(range(a.ndim))
-        if dim is None or dim == []
+        if dim is None or dim == [] or not a.ndim
         else tuple(d % a.ndim for d in ([dim] if isinstance(dim, int) else dim))
     )
     kept = [d for d in range(a.ndim) if d not in axes]

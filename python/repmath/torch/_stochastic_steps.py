@@ -205,7 +205,9 @@ class Steps:
         if not a.size:
             return nearest
         axes = (
-            tuple(range(a.ndim)) if axis is None else tuple(d % a.ndim for d in ([axis] if isinstance(axis, int) else axis))
+            tuple(range(a.ndim))
+            if axis is None or not a.ndim
+            else tuple(d % a.ndim for d in ([axis] if isinstance(axis, int) else axis))
         )
         kept = [d for d in range(a.ndim) if d not in axes]
         rows = a.transpose(*kept, *axes).reshape(nearest.size, -1).astype(np.float64)

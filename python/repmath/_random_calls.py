@@ -1,0 +1,87 @@
+"""Calls of functions of NumPy arrays in scopes of `repmath.rounding` under the modes "stochastic" and "random": those of `_random_functions`, `_random_layers` and
+`_decompositions`."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from . import _core, _decompositions, _random_decompositions, _random_matrices, _scope
+from . import _random_functions as functions
+from . import _random_layers as layers
+from ._dtypes import NAMES
+
+_FUNCTIONS = {**functions.FUNCTIONS, **layers.FUNCTIONS}
+
+
+def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, Any], seed: int, stream: int) -> Any:
+    """The result of a call of one of these functions.
+
+    Raises
+    ------
+    TypeError
+        This call of the function has no rounding of the mode.
+    """
+
+    if name in layers.DECOMPOSED:
+        _decompositions.HERE.by = _random_decompositions.Random(mode, seed, stream)
+        try:
+            return layers.DECOMPOSED[name](*arguments, **keywords)
+        finally:
+            _decompositions.HERE.by = None
+    if name in layers.MATRICES:
+        return _of_matrices(name, mode, arguments, keywords, seed, stream)
+    function, build = _FUNCTIONS[name]
+    name = name.lstrip("_")
+    bound = inspect.signature(function).bind(*arguments, **keywords)
+    bound.apply_defaults()
+    made = function(*arguments, **keywords)
+    if isinstance(made, tuple):
+        raise TypeError(
+            f"several results of {name} have no {mode} rounding: it cannot be called so in repmath.rounding.scope"
+        )
+    nearest = np.asarray(made)
+    if nearest.dtype not in NAMES:
+        raise TypeError(f"{name} of {nearest.dtype} has no {mode} rounding: it cannot be called in repmath.rounding.scope")
+    try:
+        with _core.Environment(), np.errstate(all="ignore"):
+            found = build(functions.At(mode, seed, stream), nearest, {**bound.arguments, "function": function})
+    except functions.Lacks as error:
+        raise TypeError(
+            f"{name} with {error} has no {mode} rounding: it cannot be called in repmath.rounding.scope"
+        ) from None
+    out = bound.arguments.get("out")
+    if out is not None:
+        np.copyto(made, found)
+        return made
+    return np.asarray(found, nearest.dtype) if isinstance(made, np.ndarray) else np.asarray(found, nearest.dtype)[()]
+
+
+def _of_matrices(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, Any], seed: int, stream: int) -> Any:
+
+    function, build = layers.MATRICES[name]
+    bound = inspect.signature(function).bind(*arguments, **keywords)
+    bound.apply_defaults()
+    made = function(*arguments, **keywords)
+    first = made[-1] if name == "slogdet" else made[0] if isinstance(made, tuple) else made
+    if not np.size(first):
+        return made
+    words = {"mode": mode, "seed": seed, "stream": stream}
+    try:
+        with _core.Environment(), np.errstate(all="ignore"):
+            return build(_random_matrices.part_of(words, np.asarray(first).dtype), made, bound.arguments)
+    except _random_matrices.Refused as error:
+        raise TypeError(
+            f"{name} of matrices {error} has no {mode} rounding: it cannot be called in repmath.rounding.scope"
+        ) from None
+
+
+def _enter(name: str) -> None:
+    def function(mode: str, *arguments: Any, seed: int, stream: int, **keywords: Any) -> Any:
+        return call(name, mode, arguments, keywords, seed, stream)
+
+    _scope.handler(name)(function)
+
+
+for _name in (*_FUNCTIONS, *layers.MATRICES, *layers.DECOMPOSED):
+    _enter(_name)
