@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core, _decompositions, _random_decompositions, _random_matrices, _scope
 from . import _random_functions as functions
+from . import _random_inverses as _random_inverses
 from . import _random_layers as layers
 from ._dtypes import NAMES
 

@@ -13,6 +13,17 @@ from ._dtypes import FORMATS, NAMES, check_held, common
 from ._environment import guarded
 from ._scope import RANDOM_MODES as RANDOM_MODES
 
+# Functions that the library lacks in float64 under "stochastic": each writes the results of a vector, in a place, into another one.
+BY_ENCLOSURES: dict[str, Any] = {}
+
+
+def _loop(name: str, dtype: Any, vectors: Any, result: np.ndarray, at: tuple[str, int, int, int]) -> None:
+    """A function of vectors."""
+    if name in BY_ENCLOSURES and dtype == np.float64 and at[0] == "stochastic":
+        BY_ENCLOSURES[name](name, np.ascontiguousarray(np.broadcast_to(vectors[0], result.shape)), at, result)
+    else:
+        _core.random_elementwise(name, NAMES[dtype], vectors, result, at)
+
 
 class Part(int):
     """A stream from an element on, which the elements of a result count from."""
@@ -68,7 +79,7 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         result = np.empty(shape, dtype)
         if result.size:
             vectors = arguments if result.ndim == 1 else [a.reshape(-1) for a in arguments]
-            _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
+            _loop(name, dtype, vectors, result.reshape(-1), at)
         return _deliver(result, None)
     with _core.Environment():
         plain = [a if isinstance(a, (int, float)) and not isinstance(a, bool) else np.asarray(a) for a in arguments]
@@ -91,7 +102,7 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         flat = [a.reshape(-1)[:1] if a.size and not any(a.strides) else np.ascontiguousarray(a).reshape(-1) for a in arrays]
         vectors = [np.broadcast_to(v, (result.size,)) if v.size != result.size else v for v in flat]
         if result.size:
-            _core.random_elementwise(name, NAMES[dtype], vectors, result.reshape(-1), at)
+            _loop(name, dtype, vectors, result.reshape(-1), at)
         return result if fits else _deliver(result, out, where)
 
 

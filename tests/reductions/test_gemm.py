@@ -49,7 +49,11 @@ def data(rng, kind, shape, dtype):
     elif kind in ("wide", "least"):  # exponents over half of the range; subnormal numbers beside a few others
         info = ml_dtypes.finfo(dtype)
         wide = np.ldexp(x, rng.integers(info.minexp // 2, info.maxexp // 2, shape))
-        x = np.where(rng.random(shape) < 0.9, np.rint(8 * x) * float(info.smallest_subnormal), wide) if kind == "least" else wide
+        x = (
+            np.where(rng.random(shape) < 0.9, np.rint(8 * x) * float(info.smallest_subnormal), wide)
+            if kind == "least"
+            else wide
+        )
     return x.astype(dtype)
 
 

@@ -283,8 +283,6 @@ def _function(name: str, names: str) -> Callable[..., Any]:
         dtype = _format(*held)
         if not all(_held(v, dtype) for v in held):
             raise _Lacks("a number that its format does not hold is")
-        if dtype is torch.float64 and name in ("erfinv", "ndtri") and at.words["mode"] == "stochastic":
-            raise _Lacks("of float64 it is")
         return at.elementwise(name, *_numbers(dtype, *held))
 
     return function
