@@ -380,8 +380,8 @@ class Last:
                 places, every = where[~decided].tolist(), [v[~decided] for v in every]
             for place, *parts in zip(places, *(v.tolist() for v in every), strict=True):
                 if all(map(isfinite, parts)):
-                    high, low, radius = map(Fraction, parts)
-                    value = self._one(high + low - radius, high + low + radius, word[place])
+                    first, second, spread = map(Fraction, parts)
+                    value = self._one(first + second - spread, first + second + spread, word[place])
                     if value is not None:
                         flat[place] = value
                         continue
