@@ -346,8 +346,8 @@ def test_enclosures_that_are_wrong_are_seen(monkeypatch, spoiled, dtype, calls, 
         slices = _stochastic_exact._slices
         monkeypatch.setattr(_stochastic_exact, "_slices", lambda a, bits: slices(a, bits)[:-1])
     else:
-        words = Last._words
-        monkeypatch.setattr(Last, "_words", lambda last, places: words(last, [p + 1 for p in places]))
+        words = Last.words
+        monkeypatch.setattr(Last, "words", lambda last, places: words(last, [p + 1 for p in places]))
     with pytest.raises(AssertionError, match="element"):
         runs("cumsum", "stochastic", calls, (dtype,))
 
