@@ -12,7 +12,7 @@
  * t = a y, or what else is added to x, and the errors of its at most three operations together below 2^-51 |t|:
  *   x + t is off by 2^-51 |t| + 2^-53 |c|, and 2^-50 (|t| + |c|) has room for the ends' and its own rounding.
  * Where that is 0, x and t are exact zeros. Quotients, roots and products without a sum have at most two roundings: four
- * steps. */
+ * steps. Sums of two numbers have one, and are 0 only where that is exact. */
 
 #include "../../crlibm/exp/exp.h"
 #include "../../crlibm/gelu/gelu.h"
@@ -103,6 +103,8 @@ RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int6
     return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * SIZE, flags) : open;                     \
   }
 
+RM_FUSED(add, 2, 4, 1, rm_fused_near(vf64_add(x, y)))
+RM_FUSED(subtract, 2, 4, 1, rm_fused_near(vf64_sub(x, y)))
 RM_FUSED(divide, 2, 4, 1, rm_fused_near(vf64_div(x, y)))
 RM_FUSED(root, 1, 4, 1, rm_fused_near(vf64_sqrt(x)))
 RM_FUSED(cube, 1, 4, 1, rm_fused_near(vf64_mul(vf64_mul(x, x), x)))
@@ -139,6 +141,8 @@ static rm_fused_fn *rm_fused_of(const rm_random_elements *p) {
     if (!(size == 0.0 || (size >= 0x1p-700 && size <= 0x1p700))) return NULL;
   }
   switch (p->formula) {
+    case RM_BALL_ADD: return rm_fused_add;
+    case RM_BALL_SUBTRACT: return rm_fused_subtract;
     case RM_BALL_DIVIDE: return rm_fused_divide;
     case RM_BALL_ROOT: return rm_fused_root;
     case RM_FORMULA_SCALED: return rm_fused_scaled;

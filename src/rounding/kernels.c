@@ -263,8 +263,8 @@ static int64_t elements(const rm_random_elements *p, int64_t begin, int64_t end,
   rm_words_chunk words;
   char buffer[4 * RM_WORDS_CHUNK];
   quick q;
-  const int is = is_quick(p, &q), f32 = p->format == RM_FORMAT_F32 && chance;
-  rm_fused_fn *const fused = is ? NULL : rm_fused_of(p);
+  rm_fused_fn *const fused = rm_fused_of(p);
+  const int is = !fused && is_quick(p, &q), f32 = p->format == RM_FORMAT_F32 && chance;
   int64_t open = 0;
   for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
     const int64_t n = chunk_of(&words, p->r, at, end);
