@@ -39,6 +39,9 @@ RM_FN rm_fused_value rm_fused_sum(vf64 x, vf64 t) {
   return (rm_fused_value){c, vf64_mul(vf64_set1(0x1p-50), vf64_add(vf64_abs(t), vf64_abs(c))), vf64_lt(c, c)};
 }
 
+/* Whether an infinite c is the value, too: that of an argument, as masks have it. */
+enum { RM_FUSED_INFINITE = 2 };
+
 /* Rounds a vector: *y is the result in the lanes that are returned. zeros: whether c = 0 is the value. */
 RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int64_t steps, const int zeros, vf64 *y) {
   const int dropped = 53 - rm_precision(RM_F32);
@@ -62,6 +65,7 @@ RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int6
   }
   const vm64 good = vm64_and(vi64_ltu(vi64_sub(low, least), range), vi64_disjoint(vi64_xor(a, b), kept));
   *y = vf64_from_bits(rounded);
+  if (zeros == RM_FUSED_INFINITE) none = vm64_or(none, vf64_eq(size, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52))));
   if (!zeros) return vm64_andnot(good, v->other);
   *y = vf64_select(none, vf64_add(v->c, plus), *y);
   return vm64_andnot(vm64_or(good, none), v->other);
@@ -103,8 +107,8 @@ RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int6
     return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * SIZE, flags) : open;                     \
   }
 
-RM_FUSED(add, 2, 4, 1, rm_fused_near(vf64_add(x, y)))
-RM_FUSED(subtract, 2, 4, 1, rm_fused_near(vf64_sub(x, y)))
+RM_FUSED(add, 2, 4, RM_FUSED_INFINITE, rm_fused_near(vf64_add(x, y)))
+RM_FUSED(subtract, 2, 4, RM_FUSED_INFINITE, rm_fused_near(vf64_sub(x, y)))
 RM_FUSED(divide, 2, 4, 1, rm_fused_near(vf64_div(x, y)))
 RM_FUSED(root, 1, 4, 1, rm_fused_near(vf64_sqrt(x)))
 RM_FUSED(cube, 1, 4, 1, rm_fused_near(vf64_mul(vf64_mul(x, x), x)))
