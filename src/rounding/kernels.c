@@ -289,9 +289,9 @@ static void fill(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint3
   }
 }
 
-/* --- sums in two parts: the bound is that of sums.c, whose additions these are, in chains that are joined at the end. Products
- * below 2^-900 may have a part of at most 2^-952 that is not seen: less than 2^-104 of a sum of 2^-700. A sum without products
- * of which no addition has a low part is exact. */
+/* --- sums in two parts: the bound is that of sums.c, whose additions these are, in chains that are joined at the end.
+ * Products below 2^-900 may have a part of at most 2^-952 that is not seen: less than 2^-104 of a sum of 2^-700. A sum
+ * without products of which no addition has a low part is exact. */
 
 enum { CHAINS = 4 };
 
