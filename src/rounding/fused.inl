@@ -137,6 +137,7 @@ RM_FUSED_FUNCTION(tanh, TANH, 1, vf64_copysign(rm_tanh_eval(x), x))
 /* The loop of a problem, or NULL. */
 static rm_fused_fn *rm_fused_of(const rm_random_elements *p) {
   const rm_random_array *x = p->x;
+  if (RM_LANES == 1) return NULL; /* not worth their size */
   if (p->format != RM_FORMAT_F32 || p->r->mode != RM_ROUND_STOCHASTIC) return NULL;
   for (int k = 0; k < 3; k++)
     if (x[k].base && x[k].stride && x[k].stride != 4) return NULL;
