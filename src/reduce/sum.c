@@ -107,8 +107,9 @@ static uint64_t by_accumulator(const problem *p, uint32_t *flags) {
   return rm_superacc_round(&acc, p->fmt, RM_NEAREST, flags);
 }
 
-static uint64_t reduce(const problem *p, uint32_t *flags) {
+uint64_t rm_sum_rounded(const problem *p, uint32_t *flags) {
   uint64_t bits;
+  if (p->n == 0) return 0;
   for (int tier = p->fmt == RM_F64; tier < 2; tier++) {
     double hi, lo, err;
     if (!rm_sum_approximately(p, tier, &hi, &lo, &err)) break; /* not finite: nor is it in the next tier */
@@ -131,7 +132,7 @@ static void reduce_f32(int64_t n, const void *x, ptrdiff_t sx, const void *y, pt
   rm_env env = rm_env_enter();
   uint32_t flags = 0;
   problem p = {n, {x, sx}, {y, sy}, RM_F32, NULL};
-  uint32_t bits = n ? (uint32_t)reduce(&p, &flags) : 0;
+  uint32_t bits = (uint32_t)rm_sum_rounded(&p, &flags);
   memcpy(out, &bits, sizeof bits);
   rm_env_leave(env, flags);
 }
@@ -139,7 +140,7 @@ static void reduce_f64(int64_t n, const void *x, ptrdiff_t sx, const void *y, pt
   rm_env env = rm_env_enter();
   uint32_t flags = 0;
   problem p = {n, {x, sx}, {y, sy}, RM_F64, NULL};
-  uint64_t bits = n ? reduce(&p, &flags) : 0;
+  uint64_t bits = rm_sum_rounded(&p, &flags);
   memcpy(out, &bits, sizeof bits);
   rm_env_leave(env, flags);
 }

@@ -28,3 +28,6 @@ RM_HOST_EXTERN void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t 
 
 /* *acc = the sum. */
 RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
+
+/* The bits of the sum without a shift, rounded to its format, binary32 or binary64. It counts the tier in the statistics. */
+uint64_t rm_sum_rounded(const rm_sum_problem *p, uint32_t *flags);

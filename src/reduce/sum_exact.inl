@@ -1,4 +1,5 @@
 /* The last tier of sums. It is also device code. */
+#include "../common/elements.h"
 #include "exact.h"
 #include "sum.h"
 
@@ -9,6 +10,26 @@ RM_HOST_EXTERN void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t 
   else rm_superacc_add_array(acc, p->fmt, end - begin, x, p->x.stride);
 }
 
+/* Of products without a NaN among their factors the classes of those that an infinity is in. */
+RM_FN uint32_t rm_infinite_products(const rm_sum_problem *p, const int fmt) {
+  uint32_t classes = 0;
+  const char *x = p->x.base, *y = p->y.base;
+  for (int64_t i = 0; i < p->n; i++, x += p->x.stride, y += p->y.stride) {
+    const double a = rm_read_element(x, fmt), b = rm_read_element(y, fmt), c = a * b;
+    if (c - c == 0.0 || (rm_is_finite(a) && rm_is_finite(b))) continue;
+    classes |= rm_is_nan(c) ? RM_ACC_ZERO_INF : c < 0.0 ? RM_ACC_NINF : RM_ACC_PINF;
+  }
+  return classes;
+}
+RM_STATIC uint32_t rm_infinite_products_of(const rm_sum_problem *p) {
+  switch (p->fmt) {
+    case RM_F16: return rm_infinite_products(p, RM_F16);
+    case RM_BF16: return rm_infinite_products(p, RM_BF16);
+    case RM_F32: return rm_infinite_products(p, RM_F32);
+    default: return rm_infinite_products(p, RM_F64);
+  }
+}
+
 RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc) {
   rm_superacc_clear(acc);
   const uint32_t nan = RM_ACC_QNAN | RM_ACC_SNAN;
@@ -17,7 +38,7 @@ RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator 
     const int square = p->y.base == p->x.base && p->y.stride == p->x.stride;
     classes |= square ? 0 : rm_superacc_classes(p->fmt, p->n, p->y.base, p->y.stride);
     if (square && !(classes & nan)) classes = classes ? RM_ACC_PINF : 0;
-    else classes &= nan; /* infinite products need their factors' signs */
+    else classes = classes & nan ? classes & nan : classes ? rm_infinite_products_of(p) : 0;
   }
   if (RM_UNLIKELY(classes)) { /* nothing else counts */
     acc->classes = classes;

@@ -10,7 +10,9 @@
 #include "../../../include/repmath/rounding.h"
 #include "../../runtime/env.h"
 #include "../../runtime/threads.h"
+#include "../../common/elements.h"
 #include "../../common/stats.h"
+#include "../../reduce/sum.h"
 #include "chains_b32.h"
 #include "matmul.h"
 #include "panel_queue.h"
@@ -88,9 +90,43 @@ static rm_panel_queue *queue_of(char *work, size_t bytes, int thread) {
   return (rm_panel_queue *)(void *)(work + bytes * (size_t)thread);
 }
 
+/* Products of a row with a column: a sum of products wastes no tile of an engine. */
+static int are_dots(const rm_matmul_problem *p) {
+  return p->m == 1 && p->n == 1 && (p->fmt == RM_F32 || p->fmt == RM_F64) && p->out_fmt == p->fmt && !p->bias.base &&
+         !p->alpha_beta && !p->random.mode && !p->partial.rows && !p->a.im2col && !p->b.im2col && !p->c.rows && !p->c.cols;
+}
+
+static void dots(const rm_matmul_problem *p) {
+  const double share = (double)p->batch * (double)p->k / RM_PRODUCTS_PER_THREAD;
+  int threads = share < 2.0 ? 1 : rm_threads_for(share < 1e6 ? (int64_t)share : 1000000);
+  if (threads > p->batch) threads = (int)p->batch; /* a long sum has threads of its own */
+  uint32_t flags = 0;
+  rm_env caller = rm_env_enter();
+#if defined(_OPENMP)
+#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : flags)
+#endif
+  {
+    rm_env env = rm_env_enter();
+#if defined(_OPENMP)
+#pragma omp for schedule(static)
+#endif
+    for (int64_t i = 0; i < p->batch; i++) {
+      const rm_terms x = {p->a.base + i * p->next_a, p->a.k_stride}, y = {p->b.base + i * p->next_b, p->b.k_stride};
+      const rm_sum_problem sum = {p->k, x, y, p->fmt, NULL};
+      rm_write_bits(p->c.base + i * p->next_c, rm_sum_rounded(&sum, &flags), p->fmt);
+    }
+    rm_env_leave(env, 0);
+  }
+  rm_env_leave(caller, flags);
+}
+
 rm_status rm_matmul_run(const rm_matmul_problem *given) {
   rm_matmul_problem problem = *given, *p = &problem;
   if (rm_isa_status()) return RM_ERR_ISA;
+  if (are_dots(p)) {
+    dots(p);
+    return RM_OK;
+  }
   if (p->n == 1 && p->m > 1 && !p->c.rows && !p->c.cols) transpose(p);
   const rm_engine *engine = engine_of(p);
   if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK;
