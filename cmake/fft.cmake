@@ -9,5 +9,5 @@ target_sources(repmath_objects PRIVATE
   src/fft/residues.c)
 rm_isa_sources(src/fft/kernels.c)
 # These serve the few parts of results that are undecided otherwise; more optimisation would make their code several times as large.
-set_source_files_properties(src/fft/balls.c src/fft/decide.c src/fft/infinities.c src/fft/residues.c
+set_source_files_properties(src/fft/balls.c src/fft/decide.c src/fft/infinities.c src/fft/plan.c src/fft/problem.c src/fft/residues.c
   PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")

@@ -120,16 +120,29 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
   return total;
 }
 
+/* Packs K indices of an operand, scaled: one function a format, since its code is long, and small where it is seldom called. */
+RM_COLD void rm_pack_dd_f32(const rm_panels *panels, const rm_operand *o, int64_t first, int64_t rows, int64_t k0) {
+  rm_panels to = *panels;
+  to.norm2 = 0; /* as it is: the compiler should know */
+  rm_pack_operand(&to, o, first, rows, k0, RM_F32);
+}
+RM_STATIC void rm_pack_dd(const rm_panels *panels, const rm_operand *o, int64_t first, int64_t rows, int64_t k0, int fmt) {
+  rm_panels to = *panels;
+  to.norm2 = 0;
+  if (fmt == RM_F32) rm_pack_dd_f32(panels, o, first, rows, k0);
+  else rm_pack_operand(&to, o, first, rows, k0, RM_F64);
+}
+
 /* Once the block is multiplied its panels are free: the products of the tile at (i0, j0) again, by all K indices. */
 static void rm_dot2_of_tile(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, const rm_tile_dd *t,
                             rm_dot2_tile *to, int fmt) {
   const int64_t rows = rm_min_int(block->rows - t->i, RM_AW2), cols = rm_min_int(block->cols - t->j, RM_NR2);
   for (int64_t k0 = 0; k0 < p->k; k0 += RM_KC2) {
     const int64_t kc = p->k - k0 < RM_KC2 ? p->k - k0 : RM_KC2;
-    rm_pack_operand(&(rm_panels){w->a, RM_AW2, 0, kc, 0, rm_no_weights, w->row_factor + t->i, w->stage_a}, &p->a,
-                    block->row + t->i, rows, k0, fmt);
-    rm_pack_operand(&(rm_panels){w->b, RM_NR2, 1, kc, 0, rm_no_weights, w->col_factor + t->j, w->stage_b}, &p->b,
-                    block->col + t->j, cols, k0, fmt);
+    rm_pack_dd(&(rm_panels){w->a, RM_AW2, 0, kc, 0, rm_no_weights, w->row_factor + t->i, w->stage_a}, &p->a,
+               block->row + t->i, rows, k0, fmt);
+    rm_pack_dd(&(rm_panels){w->b, RM_NR2, 1, kc, 0, rm_no_weights, w->col_factor + t->j, w->stage_b}, &p->b,
+               block->col + t->j, cols, k0, fmt);
     switch (t->nv) {
       case 1: rm_dot2_panels(1, (int)rows, kc, w->a, w->b, t->flagged, to, k0 == 0); break;
       case 2: rm_dot2_panels(2, (int)rows, kc, w->a, w->b, t->flagged, to, k0 == 0); break;
@@ -138,13 +151,13 @@ static void rm_dot2_of_tile(const rm_layout_dd *w, const rm_matmul_problem *p, c
   }
 }
 
-/* The test again with the better sums, over the flagged lanes of a tile. */
+/* The test again with the better sums, over the flagged lanes of a tile, in binary64. */
 static void rm_round_again(const rm_layout_dd *w, const rm_matmul_problem *p, const rm_block *block, const rm_tile_dd *t,
-                           const rm_dot2_tile *sums, rm_tiers *tiers, int fmt) {
+                           const rm_dot2_tile *sums, rm_tiers *tiers) {
   const int rows = rm_min_int(block->rows - t->i, RM_AW2), cols = rm_min_int(block->cols - t->j, RM_NR2);
   const vf64 relative = vf64_set1(rm_bound_dot2(p->k, 1.0)), least = vf64_set1(rm_bound_dot2(p->k, 0.0));
   const vm64 all = vi64_eq(vi64_set1(0), vi64_set1(0));
-  if (p->alpha_beta && !rm_scales_in_vectors(p->alpha_beta, fmt)) return;
+  if (p->alpha_beta && !rm_scales_in_vectors(p->alpha_beta, RM_F64)) return;
   for (int x = 0; x < rows * t->nv; x++) {
     const int64_t row = t->i + x / t->nv, at = (int64_t)(x % t->nv) * RM_LANES, col = t->j + at;
     const int lanes = cols - at < RM_LANES ? (int)(cols - at) : RM_LANES;
@@ -154,11 +167,11 @@ static void rm_round_again(const rm_layout_dd *w, const rm_matmul_problem *p, co
     const double *hi = sums->hi + x * RM_LANES, *lo = sums->lo + x * RM_LANES, *size = sums->size + x * RM_LANES;
     rm_scaled s = {vf64_load(hi), vf64_load(lo), vf64_mad(vf64_load(size), relative, least), all};
     if (p->alpha_beta && !rm_is_zero(p->alpha_beta->beta))
-      s = rm_add_old(s, p->alpha_beta, rm_load_old(p->alpha_beta, &w->output, row, col, lanes, fmt), shift);
+      s = rm_add_old(s, p->alpha_beta, rm_load_old(p->alpha_beta, &w->output, row, col, lanes, RM_F64), shift);
     else if (p->alpha_beta) s = rm_times_alpha(s, p->alpha_beta->alpha);
-    if (p->bias.base) s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + row, block->col + col, lanes, fmt), shift);
-    const uint32_t decided = ~rm_round_scaled(s, shift, fmt, out) & t->flagged[x];
-    rm_store_decided(&w->output, row, col, lanes, ~decided, out, rm_size_of(fmt));
+    if (p->bias.base) s = rm_add_bias(s, rm_load_bias(&p->bias, block->row + row, block->col + col, lanes, RM_F64), shift);
+    const uint32_t decided = ~rm_round_scaled(s, shift, RM_F64, out) & t->flagged[x];
+    rm_store_decided(&w->output, row, col, lanes, ~decided, out, 8);
     tiers->double_double += __builtin_popcount(decided);
     t->flagged[x] = (uint8_t)(t->flagged[x] & ~decided);
   }
@@ -188,7 +201,7 @@ static void rm_resolve_tile_dd(rm_resolver_dd *r, const rm_layout_dd *w, const r
       needed += r->tiers->double_double + r->tiers->accumulator != before;
       if (needed == FEW && !r->again) {
         rm_dot2_of_tile(w, p, r->block, t, &again, r->fmt);
-        rm_round_again(w, p, r->block, t, &again, r->tiers, r->fmt);
+        if (r->fmt == RM_F64) rm_round_again(w, p, r->block, t, &again, r->tiers);
         r->again = &again;
       }
     }
@@ -233,10 +246,10 @@ RM_FN uint32_t rm_block_dd(const rm_matmul_problem *p, const rm_block *block, vo
   do { /* once for k = 0, which leaves 0 and the bias */
     int64_t kc = p->k - k0 < RM_KC2 ? p->k - k0 : RM_KC2;
     int last = k0 + kc >= p->k;
-    rm_pack_operand(&(rm_panels){w.a, RM_AW2, 0, kc, 0, rm_no_weights, w.row_factor, w.stage_a}, &p->a, block->row,
-                    block->rows, k0, fmt);
-    rm_pack_operand(&(rm_panels){w.b, RM_NR2, 1, kc, 0, rm_no_weights, w.col_factor, w.stage_b}, &p->b, block->col,
-                    block->cols, k0, fmt);
+    rm_pack_dd(&(rm_panels){w.a, RM_AW2, 0, kc, 0, rm_no_weights, w.row_factor, w.stage_a}, &p->a, block->row, block->rows,
+               k0, fmt);
+    rm_pack_dd(&(rm_panels){w.b, RM_NR2, 1, kc, 0, rm_no_weights, w.col_factor, w.stage_b}, &p->b, block->col, block->cols,
+               k0, fmt);
     double *hi = w.hi, *lo = w.lo;
     uint8_t *flagged = w.flagged;
     for (int64_t j = 0; j < block->cols; j += RM_NR2) {

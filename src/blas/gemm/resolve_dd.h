@@ -125,7 +125,6 @@ RM_STATIC int rm_special_sum_dd(rm_resolver_dd *r, int64_t i, int64_t j, double 
 
 /* The bits of element (i, j), whose row, column or bias is not finite; sum: the engine's high part. */
 RM_STATIC uint64_t rm_resolve_special_dd(rm_resolver_dd *r, int64_t i, int64_t j, double bias, double sum) {
-  const rm_matmul_problem *p = r->p;
   const rm_vector_facts *a = rm_row_classes_dd(r, i), *b = rm_column_classes_dd(r, j);
   const uint32_t nan = (a->classes | b->classes) & (RM_ACC_QNAN | RM_ACC_SNAN);
   uint64_t bits = rm_nan_bits(r->fmt);
