@@ -99,6 +99,29 @@ def test_scaled_products_beside_ties(lib, rng):
         check(lib, "f64", alpha, a, b, 0.0, np.full((12, 5), np.nan))
 
 
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+def test_products_that_vanish(lib, rng, fmt):
+    """Sums of zeros, as of sparse factors, are told from sums that cancel, which are tiny or 0: columns side by side, and not."""
+    dtype = dtype_of(fmt)
+    for shape in ((12, 40, 27), (7, 130, 8)):
+        a, b = (
+            data(rng, "gaussian", s, dtype) * (rng.random(s) < share) for s, share in ((shape[:2], 0.05), (shape[1:], 0.2))
+        )
+        a[3, :2], b[:2, 5] = [1, 1], [0.75, -0.75]  # cancels
+        a[4, :3], b[:3, 5] = [1, 1, 2.0**-10], [0.75, -0.75, 2.0**-10]
+        a, b = a.astype(dtype), b.astype(dtype)
+        old = np.full((shape[0], shape[2]), np.nan, dtype)
+        check(lib, fmt, 1.0, a, b, 0.0, old)
+        assert gemm(lib, fmt, 1.0, a, np.ascontiguousarray(b.T), 0.0, old, tb=TRANS) == OK
+        assert (bits(old) == expected(fmt, 1.0, a, b, 0.0, old)).all()
+    a, b = np.zeros((24, 64), np.float32), np.ones((64, 48), np.float32)
+    a[:, :32], b[:32] = rng.standard_normal((24, 32)), 0
+    c = np.full((24, 48), np.nan, np.float32)
+    lib.stats()
+    assert gemm(lib, "f32", 1.0, a, b, 0.0, c) == OK
+    assert not c.any() and not np.signbit(c).any() and lib.stats() == (24 * 48, 0, 0)
+
+
 def test_a_tiny_sum_beside_a_tie(lib):
     """beta d lies half-way between two float64 numbers, or two subnormal ones, and the sum is far below its last bits, or 0."""
     tie = 2.0**52 + 1  # 3 of them have 54 bits

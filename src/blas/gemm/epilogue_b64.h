@@ -168,7 +168,10 @@ RM_FN int rm_epilogue_random(const rm_epilogue_b64 *e, const rm_tile_b64 *t, con
         err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
       }
       const vi64 add = rm_tile_addends(&words, i, v * RM_LANES, stochastic, out_fmt);
-      const uint32_t undecided = vm64_bits(rm_round_ball_vector(value, err, add, out_fmt, &y)) & ((1u << lanes) - 1);
+      const vm64 zeros = vf64_eq(vf64_add(vf64_abs(value), err), vf64_set1(0.0)); /* of a row or column of zeros */
+      const uint32_t left = vm64_bits(vm64_andnot(rm_round_ball_vector(value, err, add, out_fmt, &y), zeros));
+      const uint32_t undecided = left & ((1u << lanes) - 1);
+      y = vf64_select(zeros, vf64_set1(0.0), y);
       if (RM_LIKELY(e->output.whole[j / RM_LANES])) {
         rm_store_elements(rm_output_at(&e->output, t->i + i, j), y, out_fmt);
       } else {

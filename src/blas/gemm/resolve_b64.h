@@ -80,6 +80,20 @@ RM_STATIC rm_pair rm_dot2_of(const rm_matmul_problem *p, int64_t i, int64_t j, d
   return rm_dot2_total(&sum, bias);
 }
 
+/* Whether every product of element (i, j) is 0. Those of formats below binary64 do not underflow. */
+RM_STATIC int rm_products_vanish(const rm_matmul_problem *p, int64_t i, int64_t j) {
+  double x[RM_GATHER], y[RM_GATHER];
+  for (int64_t k = 0; k < p->k; k += RM_GATHER) {
+    const int64_t n = p->k - k < RM_GATHER ? p->k - k : RM_GATHER;
+    rm_gather(x, &p->a, i, k, n, 1.0, p->fmt);
+    rm_gather(y, &p->b, j, k, n, 1.0, p->fmt);
+    vf64 size = vf64_set1(0.0);
+    for (int64_t q = 0; q < n; q += RM_LANES) size = vf64_add(size, vf64_abs(vf64_mul(vf64_load(x + q), vf64_load(y + q))));
+    if (vm64_bits(vf64_eq(size, vf64_set1(0.0))) != (1u << RM_LANES) - 1) return 0;
+  }
+  return 1;
+}
+
 /* RN of a value within err of c, in a format below binary64, when that decides it. */
 RM_FN int rm_decide_b64(double c, double err, int fmt, uint64_t *bits) {
   double e = __builtin_fabs(c) * 0x1p-52 + err;
@@ -194,7 +208,6 @@ RM_STATIC uint64_t rm_resolve_element_b64(rm_resolver *r, int64_t i, int64_t j, 
 RM_STATIC uint64_t rm_resolve_random_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
   const rm_matmul_problem *p = r->p;
   const int64_t row = r->block->row + i, col = r->block->col + j;
-  const rm_mode mode = rm_mode_of_element(p, row, col);
   const int fmt = p->out_fmt;
   uint64_t bits;
   if (!rm_is_finite(c)) {
@@ -202,6 +215,11 @@ RM_STATIC uint64_t rm_resolve_random_b64(rm_resolver *r, int64_t i, int64_t j, d
     return bits;
   }
   if (r->many && err < rm_granule_of(r, i, j, bias)) err = 0.0;
+  if (err == 0.0 && c == 0.0) { /* whatever its word is, of which making one takes longest */
+    r->tiers->fast++;
+    return 0;
+  }
+  const rm_mode mode = rm_mode_of_element(p, row, col);
   if (!rm_round_within(c, err, fmt, mode, &bits, &r->flags)) {
     r->tiers->fast++;
     return bits;

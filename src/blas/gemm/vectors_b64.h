@@ -123,6 +123,31 @@ RM_FN vf64 rm_units(rm_resolver *r, int64_t i, int64_t j, int lanes, vf64 bias) 
   return vf64_load(unit);
 }
 
+/* Of the lanes of elements (i, j), ... those whose products are all 0, as where few elements of both operands are not. */
+RM_STATIC uint32_t rm_vanishing(const rm_resolver *r, int64_t i, int64_t j, uint32_t lanes) {
+  const rm_matmul_problem *p = r->p;
+  const int64_t row = r->block->row + i, col = r->block->col + j;
+  uint32_t found = lanes;
+  if (p->fmt == RM_F32 && !p->b.im2col && p->b.row_stride == 4 && r->block->cols - j >= RM_LANES) { /* columns side by side */
+    const char *b = p->b.base + 4 * col;
+    const vf64 zero = vf64_set1(0.0);
+    double x[RM_GATHER];
+    for (int64_t k = 0; k < p->k && found; k += RM_GATHER) {
+      const int64_t n = p->k - k < RM_GATHER ? p->k - k : RM_GATHER;
+      rm_gather(x, &p->a, row, k, n, 1.0, RM_F32);
+      for (int64_t q = 0; q < n; q += RM_LANES) /* x ends with zeros */
+        for (uint32_t some = ~vm64_bits(vf64_eq(vf64_load(x + q), zero)) & ((1u << RM_LANES) - 1); some; some &= some - 1) {
+          const char *at = b + (k + q + __builtin_ctz(some)) * p->b.k_stride;
+          found &= vm64_bits(vf64_eq(rm_load_elements(at, RM_F32), zero));
+        }
+    }
+    return found;
+  }
+  for (uint32_t left = lanes; left; left &= left - 1)
+    if (!rm_products_vanish(p, row, col + __builtin_ctz(left))) found &= ~(1u << __builtin_ctz(left));
+  return found;
+}
+
 /* Decides elements (i, j), ... of the block, of which `flagged` are undecided: sums are what the fast path found. Returns the
  * lanes that are decided, which are written.
  *
@@ -130,7 +155,7 @@ RM_FN vf64 rm_units(rm_resolver *r, int64_t i, int64_t j, int lanes, vf64 bias) 
  * and d is no NaN: the result is that of the signs of alpha S, and of d where it is infinite (rm_special_alpha_beta), and NaN
  * of infinities of both signs.
  *
- * An exact S is rounded, but not at random. With alpha and beta the test of the fast phase is repeated for an S without
+ * A sum of zeros is 0. An exact S is rounded, but not at random. With alpha and beta the test of the fast phase is repeated for an S without
  * error. */
 RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e, int64_t i, int64_t j, uint32_t flagged,
                                         const double *sums) {
@@ -152,8 +177,12 @@ RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e
     flagged &= ~vm64_bits(vf64_unord(old, old));
   }
   const uint32_t finite = ~vm64_bits(vf64_not_finite(c, RM_F64));
-  uint32_t special = flagged & ~finite, exact = flagged & finite & (r->many && !p->random.mode ? ~0u : 0u);
-  uint32_t bits[RM_LANES] = {0};
+  uint32_t special = flagged & ~finite, zeros = 0, bits[RM_LANES] = {0};
+  if (!s && !p->bias.base) {
+    const uint32_t candidates = flagged & vm64_bits(vf64_eq(c, zero));
+    if (candidates) zeros = rm_vanishing(r, i, j, candidates);
+  }
+  uint32_t exact = flagged & finite & ~zeros & (r->many && !p->random.mode ? ~0u : 0u);
   if (exact) {
     exact &= vm64_bits(vf64_lt(err, rm_units(r, i, j, lanes, bias)));
     vf64 value = c, margin = zero;
@@ -192,7 +221,7 @@ RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e
       bits[l] = special >> l & 1u ? at : bits[l];
     }
   }
-  const uint32_t decided = special | exact;
+  const uint32_t decided = special | exact | zeros;
   r->tiers->fast += __builtin_popcount(decided);
   if (fmt == RM_F32 && decided == (1u << RM_LANES) - 1 && e->output.whole[j / RM_LANES]) {
     __builtin_memcpy(rm_output_at(&e->output, i, j), bits, sizeof bits);
