@@ -712,6 +712,46 @@ def test_fused_steps(dtype, mode):
         assert all(a[i].equal(b[i]) for a, b in zip(ours, wanted, strict=True))
 
 
+@pytest.mark.parametrize("dtype", list(FORMATS)[1:], ids=list(FORMATS.values())[1:])
+def test_fused_adagrad_moves_up_or_down(dtype):
+    """Each parameter and its state, by a step from what rounding to nearest gives; nothing where infinities were found."""
+    p = [numbers(n, dtype=dtype, seed=n) for n in (5, 3)]
+    g = [numbers(t.numel(), dtype=dtype, seed=7) for t in p]
+    s = [numbers(t.numel(), dtype=dtype, low=0.1, seed=8) for t in p]
+    options = {"lr": 0.1, "lr_decay": 0.25, "weight_decay": 0.5, "eps": 0.125, "maximize": False}
+    made, near, left = ([[t.clone() for t in ts] for ts in (p, s)] for _ in range(3))
+    count = [torch.tensor(3.0)] * 2
+    with stochastic(SEED, SAMPLE, "up_down") as block:
+        torch._fused_adagrad_(made[0], g, made[1], count, **options)
+        torch._fused_adagrad_(
+            left[0], g, left[1], count, **options, grad_scale=torch.tensor(1.0), found_inf=torch.tensor(1.0)
+        )
+    with reproducible():
+        torch._fused_adagrad_(near[0], g, near[1], count, **options)
+    assert block.calls == 16 and not block.uncovered
+    for k in range(2):
+        assert left[0][k].equal(p[k]) and left[1][k].equal(s[k])
+        for j in range(2):
+            each = rounding_oracle.words(SEED, (SAMPLE << 32) + 4 * k + j, 0, near[j][k].numel()).tolist()
+            way = torch.tensor([math.inf if int(w) >> 31 else 0.0 for w in each], dtype=torch.float64)
+            size = near[j][k].double().abs()
+            moved = torch.nextafter(near[j][k].abs(), way.to(dtype)) if dtype in (torch.float32, torch.float64) else None
+            if moved is not None:
+                assert made[j][k].abs().equal(moved)
+            assert (((made[j][k].double().abs() > size) == (way > 0)) & (made[j][k].double().abs() != size)).all()
+
+
+def test_fused_adam_counts_whole_steps():
+    """The count of steps is moved by a last place too, and stays the number that it is next to."""
+    p = torch.nn.Parameter(numbers(9))
+    optimizer = torch.optim.AdamW([p], fused=True)
+    with stochastic(SEED, SAMPLE, "up_down") as block:
+        for _ in range(3):
+            p.grad = numbers(9, seed=2)
+            optimizer.step()
+    assert not block.uncovered and p.isfinite().all()
+
+
 def test_gradients_over_a_scale():
     """They are divided in the fourth stream of the first parameter, one array after the other."""
     g, p, b = ([numbers(5, seed=k + i) for i in range(2)] for k in (1, 3, 5))

@@ -165,7 +165,7 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
                 _in_place(p, "a parameter"),
                 as_array(grads[i]),
                 *states,
-                step=int(steps[i]),
+                step=round(steps[i]),  # rounding up or down moves what counts the steps by a last place
                 lr=float(lr),
                 betas=(beta1, beta2),
                 eps=eps,
