@@ -204,7 +204,7 @@ RM_STATIC uint64_t rm_resolve_element_b64(rm_resolver *r, int64_t i, int64_t j, 
 }
 
 /* The bits of element (i, j) of a problem that is rounded at random: by its ball, which may be a number that the certificate
- * says is exact, or by the superaccumulator. */
+ * says is exact, by that of its double-double sum, or by the superaccumulator. */
 RM_STATIC uint64_t rm_resolve_random_b64(rm_resolver *r, int64_t i, int64_t j, double c, double err, double bias) {
   const rm_matmul_problem *p = r->p;
   const int64_t row = r->block->row + i, col = r->block->col + j;
@@ -222,6 +222,12 @@ RM_STATIC uint64_t rm_resolve_random_b64(rm_resolver *r, int64_t i, int64_t j, d
   const rm_mode mode = rm_mode_of_element(p, row, col);
   if (!rm_round_within(c, err, fmt, mode, &bits, &r->flags)) {
     r->tiers->fast++;
+    return bits;
+  }
+  const rm_pair s = rm_dot2_of(p, row, col, bias);
+  const double sum = s.hi + s.lo; /* which rounds by 2^-53 of it */
+  if (!rm_round_within(sum, err * rm_bound_dd_ratio(p->k) + 0x1p-52 * __builtin_fabs(sum), fmt, mode, &bits, &r->flags)) {
+    r->tiers->double_double++;
     return bits;
   }
   r->tiers->accumulator++;
