@@ -373,11 +373,11 @@ def scaled_pair(root: pathlib.Path) -> Computed:
     """alpha (hi + lo) + beta d in two parts: what the exact products and the first sum leave over is added with roundings."""
 
     def make(algebra: Algebra) -> list[tuple[Value, Value]]:
-        parts = ("top.lo", "pe", "qe", "r", "re")
-        host = Host(algebra, {name: A(name) for name in (*parts, "s->alpha", "given")})
+        parts = ("top.lo", "pe", "q.lo", "r", "re")
+        host = Host(algebra, {name: A(name) for name in (*parts, "alpha", "given")})
         host.run(text_of(root, SCALED, "const double low = ((top.lo +", 2))
         host.run("err =" + text_of(root, SCALED, "*err = 1.01 *", ";").replace("* *err", "* given").removeprefix("*err ="))
-        exact = plus(*(A(name) for name in parts), error(algebra, 1, A("s->alpha"), A("given")))
+        exact = plus(*(A(name) for name in parts), error(algebra, 1, A("alpha"), A("given")))
         return [(plus(host.values["low"], minus(exact)), host.values["err"])]
 
     return Computed("alpha S + beta d in two parts", make)

@@ -15,7 +15,7 @@ import numpy as np
 import optimizers_library
 import powers
 import random_oracle
-from bound_data import NAMES, around, gemm
+from bound_data import NAMES, RandomRounding, around, gemm
 from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, problem
 from cross_entropy_library import backward as cross_entropy_gradient
@@ -213,6 +213,68 @@ def products(lib, rng):
                             gemm(lib, fmt, alpha, a, b, beta, c)
                             found += bits(c).ravel().tolist()
     return found
+
+
+def products_beside_old(lib, rng):
+    """alpha A B + beta C in float64 with factors and old elements of all sizes, and zeros."""
+    found = []
+    for spread, middle in ((1, 0), (200, 0), (500, 0), (1, -350)):
+        for _ in range(40):
+            a, b, c = (
+                np.ldexp(rng.standard_normal(s), rng.integers(-spread, spread, s) + middle) * (rng.random(s) < 0.9)
+                for s in ((3, 4), (9, 4), (3, 9))
+            )
+            c = np.ldexp(c, rng.integers(-500, 500, c.shape) - middle)
+            gemm(lib, "f64", 1.5, a, b, rng.choice([1.0, 0.7]), c)
+            found += bits(c).ravel().tolist()
+    return found
+
+
+def products_of_few(lib, rng):
+    """Sums that are 0 in binary64: of zeros, and of terms of which the first is lost beside two that cancel."""
+    found, r = [], Reductions(lib)
+    for fmt in ("f32", "bf16"):
+        for columns in (16, 3):
+            a, b = (rng.standard_normal(s) * (rng.random(s) < 0.2) for s in ((12, 20), (20, columns)))
+            a[::2, :3], b[:3] = [2.0**-100, 1, 1], [[1.0], [0.75], [-0.75]]
+            a[::2, 3:] = 0
+            a, b = a.astype(dtype_of(fmt)), b.astype(dtype_of(fmt))
+            if fmt == "f32":
+                found += bits(r.matmul(fmt, a, b)).ravel().tolist()
+            c = np.zeros((12, columns), dtype_of(fmt))
+            gemm(lib, fmt, 1.0, a, np.ascontiguousarray(b.T), 0.0, c)
+            found += bits(c).ravel().tolist()
+    return found
+
+
+def products_rounded_at_random(lib, rng):
+    """Rows of zeros among others."""
+    m, n, k = 6, 17, 5
+    a, b, c = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (m, n)))
+    a[2] = 0
+    operands = [(ctypes.c_ssize_t * 3)(v.ctypes.data, *v.strides) for v in (a, b)]
+    how = RandomRounding(4, 7, 0, 0)  # RM_ROUND_STOCHASTIC
+    f, at = lib.rm_random_matmul_batched, [ctypes.addressof(v) for v in operands]
+    f.argtypes = [
+        ctypes.c_int,
+        ctypes.c_int,
+        *[ctypes.c_int64] * 4,
+        *[ctypes.c_void_p, ctypes.c_ssize_t] * 3,
+        *[ctypes.c_void_p] * 2,
+    ]
+    sizes = NAMES.index("f32"), NAMES.index("f32"), 1, m, n, k
+    assert f(*sizes, at[0], 0, at[1], 0, None, 0, c.ctypes.data, ctypes.addressof(how)) == OK
+    return bits(c).ravel().tolist()
+
+
+def sums_in_two_parts(lib, rng):
+    """Sums that are two numbers together, parts of which are lost in one lane and not where lanes are joined; sums that are one."""
+    x, found = np.zeros((4, 512)), [np.empty(4) for _ in range(3)]
+    x[:, 0], x[:, 256] = 1.0, [2.0**-60, 2.0**-30, 0.0, 1.0]
+    f = lib.rm_sums_in_parts
+    f.argtypes = [ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p, ctypes.c_ssize_t] * 2, *[ctypes.c_void_p] * 3]
+    assert f(4, 512, x.ctypes.data, 512, None, 0, *(v.ctypes.data for v in found)) == OK
+    return bits(np.stack(found)).ravel().tolist()
 
 
 def product_ties(lib, rng):

@@ -202,8 +202,8 @@ def test_histogram():
             ]
             assert codes(weighed) == rounded(sums, torch.float32)
             assert codes(density) == codes(weighed / weighed.sum() / (edges[1:] - edges[:-1]))
-        with pytest.raises(rt.UncoveredOperatorError, match="order"):
-            torch.histogram(x, torch.tensor([0.0, 2.0, 1.0]))
+        backwards = torch.histogram(x, torch.tensor([0.0, 2.0, 1.0]))
+    assert torch.equal(backwards.hist, torch.histogram(x, torch.tensor([0.0, 2.0, 1.0])).hist)
 
 
 @pytest.mark.parametrize("dtype", NAMES, ids=str)

@@ -778,11 +778,10 @@ class _Mode(TorchDispatchMode):
             return self._written(at, name, func, args, kwargs)
         if block.mode == "up_down":
             made = func(*args, **kwargs)
+            if made is None and name.startswith("_fused_adagrad_"):
+                return _stochastic_steps.moved(at, kwargs.get("found_inf"), args[0], args[2])
             if made is None and name.startswith(("_foreach_", "_amp_foreach_")):
                 self._perturbed(at, name, args[0])
-                return None
-            if made is None and name.startswith("_fused_adagrad_"):
-                self._moved_steps(at, kwargs.get("found_inf"), args[0], args[2])
                 return None
             return self._perturbed(at, name, made)
         if name.startswith("_foreach_"):
@@ -886,15 +885,6 @@ class _Mode(TorchDispatchMode):
                 reason = f"of {error} it is"
         self.block._lacks(name, reason)
         return nearest
-
-    def _moved_steps(self, at: _Place, found_inf: Any, *lists: Any) -> None:
-        """Moves parameters and their states after a fused step, unless it was left out: each parameter has four numbers of arrays."""
-        if found_inf is not None and found_inf.item():
-            return
-        for k, together in enumerate(zip(*lists, strict=True)):
-            for j, result in enumerate(together):
-                array = as_array(result)
-                array[...] = _random_modes.up_down(array, at.words["seed"], int(at.words["stream"]) + 4 * k + j, own=True)
 
     def _perturbed(self, at: _Place, name: str, made: Any) -> Any:
         found = list(_tensors(made))

@@ -440,3 +440,13 @@ def written(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
             return KERNELS[OPERATORS[func].function](*args, **kwargs)
     with _running(Steps(at, stream + 3)):
         return function(*args, **kwargs)
+
+
+def moved(at: Any, found_inf: Any, *lists: Any) -> None:
+    """Moves parameters and their states up or down after a fused step, unless it was left out: each parameter has four numbers of arrays."""
+    if found_inf is not None and found_inf.item():
+        return
+    for k, together in enumerate(zip(*lists, strict=True)):
+        for j, result in enumerate(together):
+            array = as_array(result)
+            array[...] = _random_modes.up_down(array, at.words["seed"], int(at.words["stream"]) + 4 * k + j, own=True)

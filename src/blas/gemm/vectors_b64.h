@@ -155,8 +155,8 @@ RM_STATIC uint32_t rm_vanishing(const rm_resolver *r, int64_t i, int64_t j, uint
  * and d is no NaN: the result is that of the signs of alpha S, and of d where it is infinite (rm_special_alpha_beta), and NaN
  * of infinities of both signs.
  *
- * A sum of zeros is 0. An exact S is rounded, but not at random. With alpha and beta the test of the fast phase is repeated for an S without
- * error. */
+ * A sum of zeros is 0. An exact S is rounded, but not at random. With alpha and beta the test of the fast phase is repeated
+ * for an S without error. */
 RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e, int64_t i, int64_t j, uint32_t flagged,
                                         const double *sums) {
   const rm_matmul_problem *p = r->p;
