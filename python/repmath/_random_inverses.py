@@ -5,6 +5,7 @@ y = erfinv(x) is enclosed by erf, which grows: where erf(y - d) < x < erf(y + d)
 division and two cuts; an error of at most 2 + t units, t ≤ e^(y^2) the term, is made in each step and grows by at most e^(y^2) afterwards. So N terms and their sum are off by less
 than 6 N^2 e^(2 y^2) units, below 2^(3 y^2 + 2 log2 N + 3); what is left out is below the last term."""
 
+import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,8 @@ from ._random_balls import Interval, Last
 _Array = np.ndarray[Any, Any]
 
 
-def _pi(bits: int) -> Interval:
+@functools.cache
+def pi(bits: int) -> Interval:
     """By Machin's formula; each of the fewer than bits + 40 terms of the series is cut to units of 2^-(bits + 20) and off by less than 2, times 20 in all."""
     unit = 1 << (bits + 20)
 
@@ -46,7 +48,7 @@ def erf(y: Fraction, bits: int) -> Interval:
     error = 1 << (3 * square + 2 * n.bit_length() + 4)
     unit = 1 << b
     made = Interval(Fraction(total - error, unit), Fraction(total + error, unit), b)
-    return made * 2.0 / _pi(b).sqrt()
+    return made * 2.0 / pi(b).sqrt()
 
 
 def _inverse(x: Fraction, start: float, bits: int) -> Interval:

@@ -1,7 +1,6 @@
 """What binary64 leaves open of the rational formulas of include/repmath/formulas.h, for stochastic()."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -10,19 +9,7 @@ import numpy as np
 from .. import _core
 from .._dtypes import NAMES
 from .._random_balls import Last, rounded
-
-_RATIONAL: dict[str, Callable[..., Fraction]] = {
-    "scaled": lambda a, x: a * x,
-    "over": lambda a, x: x / a,
-    "under": lambda a, x: a / x,
-    "added": lambda a, x: x + a,
-    "plus": lambda a, x, y: x + a * y,
-    "between": lambda a, x, y: x + a * (y - x),
-    "product": lambda a, x, y, z: x + a * y * z,
-    "quotient": lambda a, x, y, z: x + a * y / z,
-    "tanh": lambda a, x, y: x * (1 - y * y),
-    "sigmoid": lambda a, x, y: x * y * (1 - y),
-}
+from ._aten.common import RATIONAL
 
 
 def settle(name: str, a: float, values: list[Any], flat: Any, left: Any, last: Last) -> None:
@@ -36,7 +23,7 @@ def settle(name: str, a: float, values: list[Any], flat: Any, left: Any, last: L
     for i, row in enumerate(zip(*(v.tolist() for v in values), strict=True)):
         if all(map(math.isfinite, (a, *row))):
             try:
-                value = _RATIONAL[name](Fraction(a), *(Fraction(v) for v in row))
+                value = RATIONAL[name](Fraction(a), *(Fraction(v) for v in row))
             except ZeroDivisionError:
                 continue
             if value:

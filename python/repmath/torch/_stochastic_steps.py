@@ -28,7 +28,7 @@ from .. import (
     nn,
     optim,
 )
-from .._random_balls import Interval
+from .._random_inverses import pi
 from . import _dispatch_key, _stochastic_rows
 from ._aten import common, foreach_fused
 from ._aten.common import KERNELS, Array, Uncovered
@@ -160,7 +160,7 @@ class Steps:
         tensors = torch.broadcast_tensors(*tensors)
         if name in _SELECT:
             return plain_formula(name, a, *tensors)
-        if name not in common._RATIONAL:
+        if name not in common.RATIONAL:
             raise self.at.lacks(f"the step {name} is")
         made = self.at.formula(name, a, *tensors) if tensors[0].dtype is dtype and name != "mix" else None
         if made is None:
@@ -168,7 +168,7 @@ class Steps:
                 common.formula_of(name, a, *tensors, dtype=dtype, out=torch.empty(tensors[0].shape, dtype=dtype))
             )
             divisors = {"over": (0,), "under": (1,), "quotient": (3,)}.get(name, ())
-            made = self._formula(nearest, common._RATIONAL[name], a, *tensors, divisors=divisors)
+            made = self._formula(nearest, common.RATIONAL[name], a, *tensors, divisors=divisors)
         return self._done(as_tensor(np.asarray(made)))
 
     @_rounds
@@ -333,12 +333,7 @@ class Steps:
     def half_turns(self, shape: Any, dtype: torch.dtype) -> torch.Tensor:
         """pi, in an array."""
         made = np.full(tuple(shape), np.pi).astype(FORMATS[dtype])
-        low = _pi(600)
-        self.at.last(made).enclosed(
-            made.reshape(-1),
-            list(range(made.size)),
-            lambda places, bits: [Interval(low, low + Fraction(1, 2**590), 700) for _ in places],
-        )
+        self.at.last(made).enclosed(made.reshape(-1), list(range(made.size)), lambda places, bits: [pi(600) for _ in places])
         return as_tensor(self._done(made))
 
     @_rounds
@@ -359,23 +354,6 @@ class Steps:
         flat = np.ravel_multi_index(places, x.shape).reshape(-1)
         terms = np.concatenate((x.reshape(-1), source.reshape(-1))).astype(np.float64)
         return self._scattered(nearest, terms[:, None], np.concatenate((np.arange(x.size), flat)))
-
-
-@functools.cache
-def _pi(bits: int) -> Fraction:
-    """Not above pi, by less than 2^(10 - bits): pi = 16 arctan(1/5) - 4 arctan(1/239), each term of the series cut to a whole number of units 2^-(bits + 20)."""
-    unit = 1 << (bits + 20)
-
-    def arctan(n: int) -> int:
-        total, power, k = 0, unit // n, 0
-        while power:
-            total += (-1) ** k * (power // (2 * k + 1))
-            power //= n * n
-            k += 1
-        return total
-
-    # Each of the fewer than bits + 40 terms is off by less than 2 units, times 20 in all.
-    return Fraction(16 * arctan(5) - 4 * arctan(239) - 40 * (bits + 40), unit)
 
 
 def _of_sigmoid(g: Any, size: Any) -> Any:

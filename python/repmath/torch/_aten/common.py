@@ -374,7 +374,7 @@ def segment_sum(terms: Array, at: Array, count: int) -> Array:
 
 
 # The formulas of include/repmath/formulas.h that round, of rational numbers.
-_RATIONAL: dict[str, Callable[..., Fraction]] = {
+RATIONAL: dict[str, Callable[..., Fraction]] = {
     "scaled": lambda a, x: a * x,
     "over": lambda a, x: x / a,
     "under": lambda a, x: a / x,
@@ -414,10 +414,10 @@ def formula_of(
         """Of the exact value less the binary64 number. Choices are exact, and so are finite results of infinite operands."""
         signs = np.zeros(at[0].shape)
         numbers = np.stack([np.atleast_1d(v)[at] for v in (*arrays, wide)])
-        if name in _RATIONAL and np.isfinite(a):
+        if name in RATIONAL and np.isfinite(a):
             for i in np.flatnonzero(np.isfinite(numbers).all(axis=0)):
                 *given, rounded = (Fraction(v) for v in numbers[:, i].tolist())
-                rest = _RATIONAL[name](Fraction(a), *given) - rounded
+                rest = RATIONAL[name](Fraction(a), *given) - rounded
                 signs[i] = (rest > 0) - (rest < 0)
         return signs
 
