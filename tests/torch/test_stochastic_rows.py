@@ -578,6 +578,25 @@ def test_no_balls_of_binary64(what):
     assert (made == 7.0).all()
 
 
+@MODES
+@DTYPES
+@pytest.mark.parametrize("eps", [0.0, -0.25])
+def test_rms_norms_of_eps_that_is_not_positive(mode, dtype, eps):
+    """Rows whose mean of squares + eps is positive, and one whose is not, which is NaN."""
+    x, w = numbers(3, 7, dtype=dtype), numbers(7, dtype=dtype, seed=2)
+    x[1] = 0
+    with stochastic(9, 1, mode) as block:
+        made = torch.ops.repmath.rms_norm(x, [7], w, eps)
+    assert made[1].isnan().all()
+    a = exact(x)
+    a[1] = a[0]
+    want = a * exact(w) / sqrt((a * a).sum(axis=1, keepdims=True) / 7 + gmpy2.mpfr(eps))
+    values, words = want.reshape(-1), rounding_oracle.words(block.seed, block.sample << 32, 0, want.size).tolist()
+    for i in (*range(7), *range(14, 21)):
+        value = Fraction(*map(int, values[i].as_integer_ratio()))
+        assert bits(made.reshape(-1)[i]) == [rounding_oracle.rounded(value, FORMATS.get(dtype, "f64"), mode, words[i])]
+
+
 def test_norms_of_eps_below_zero():
     """Sets whose variance + eps is positive move by a step at most; all others are NaN."""
     x = numbers(4, 8, seed=1)

@@ -378,9 +378,13 @@ def rms_norm(at: Any, nearest: Any, x: Any, shape: Any, weight: Any, eps: float)
     a = _wide(x)
     rows = a.reshape(-1, int(np.prod(shape)))
     w = _weight(weight, (1, rows.shape[1]), 1.0)
-    bad = ~np.isfinite(rows).all(-1, keepdims=True) | (not eps > 0)
+    bad = ~np.isfinite(rows).all(-1, keepdims=True)
+    if not eps > 0:  # of a mean of squares + eps that is not positive nothing is rounded
+        least = -Fraction(eps) * rows.shape[1]
+        for k in np.flatnonzero(~bad[:, 0]):
+            bad[k] = sum(Fraction(v) ** 2 for v in rows[k].tolist()) <= least
     skip = (bad | ~np.isfinite(w)).reshape(a.shape)
-    values = np.where(bad, 1.0, rows), _finite(w), _number(eps), _number(float(rows.shape[1]))
+    values = np.where(bad, 1.0 + abs(eps), rows), _finite(w), _number(eps), _number(float(rows.shape[1]))
     made = at.last(nearest, skip).formula(_by_squares, *values, place=lambda r: r.reshape(a.shape))
     return at.known(made, nearest, skip)
 
