@@ -4,7 +4,7 @@ import fnmatch
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
 from ._stochastic_exact import Unknown
 from ._stochastic_places import PHASES, Places, Rounding
+from ._stochastic_steps import tensors as _tensors
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
 from ._tensors import tensor_inside as as_tensor
@@ -721,15 +722,6 @@ class stochastic:
         self.uncovered[f"{name}: {reason} not there"] += 1
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        if value.dtype in FORMATS:
-            yield value
-    elif isinstance(value, (list, tuple)):
-        for v in value:
-            yield from _tensors(v)
-
-
 def _as_arrays(made: Any) -> Any:
     return tuple(None if v is None else as_array(v) for v in made) if isinstance(made, (list, tuple)) else as_array(made)
 
@@ -756,6 +748,9 @@ class _Mode(TorchDispatchMode):
             rounds = name.removeprefix("repmath::").removesuffix(".default") not in _OWN_SELECTS
         else:
             rounds = func.namespace == "aten" and name in _ROUNDS
+        if _stochastic_steps.is_sparse(name, rounds, args) and block._takes(name, block.calls):
+            block._lacks(name, "of sparse tensors it is")
+            return func(*args, **kwargs)
         if not rounds or not any(True for _ in _tensors((args, list(kwargs.values())))):
             return func(*args, **kwargs)
         number = block.calls

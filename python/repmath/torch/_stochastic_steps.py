@@ -71,6 +71,31 @@ WRITE = frozenset(
 OPTIMISERS = frozenset(f"_fused_{name}_.{kind}" for name in ("adam", "adamw", "sgd") for kind in ("default", "tensor_lr"))
 
 
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        if value.dtype in FORMATS:
+            yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from tensors(v)
+
+
+# What rounds of sparse tensors, beside what has a line in the table: products, and the sums in which elements of one place come together.
+_SPARSE = frozenset(
+    f"{name}.default"
+    for name in "_sparse_mm _sparse_sparse_matmul _sparse_addmm sparse_sampled_addmm _sparse_mm_reduce_impl _sparse_mm_reduce_impl_backward".split()
+)
+_COALESCE = frozenset("_coalesce.default _to_dense.default _to_sparse_csr.default _to_sparse_csc.default".split())
+
+
+def is_sparse(name: str, rounds: bool, args: Any) -> bool:
+    """Whether a call rounds numbers of a sparse tensor, which no random mode has."""
+    found = [t for t in tensors(args) if t.layout is not torch.strided]
+    if name in _COALESCE:
+        return any(t.layout is torch.sparse_coo and not t.is_coalesced() for t in found)
+    return bool(found) and (rounds or name in _SPARSE)
+
+
 def has(name: str) -> bool:
     return name in _NAMES
 
