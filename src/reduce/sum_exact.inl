@@ -38,7 +38,8 @@ RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator 
     const int square = p->y.base == p->x.base && p->y.stride == p->x.stride;
     classes |= square ? 0 : rm_superacc_classes(p->fmt, p->n, p->y.base, p->y.stride);
     if (square && !(classes & nan)) classes = classes ? RM_ACC_PINF : 0;
-    else classes = classes & nan ? classes & nan : classes ? rm_infinite_products_of(p) : 0;
+    else if (classes & nan) classes &= nan;
+    else if (classes) classes = rm_infinite_products_of(p);
   }
   if (RM_UNLIKELY(classes)) { /* nothing else counts */
     acc->classes = classes;

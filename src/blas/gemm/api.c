@@ -92,8 +92,9 @@ static rm_panel_queue *queue_of(char *work, size_t bytes, int thread) {
 
 /* Products of a row with a column: a sum of products wastes no tile of an engine. */
 static int are_dots(const rm_matmul_problem *p) {
-  return p->m == 1 && p->n == 1 && (p->fmt == RM_F32 || p->fmt == RM_F64) && p->out_fmt == p->fmt && !p->bias.base &&
-         !p->alpha_beta && !p->random.mode && !p->partial.rows && !p->a.im2col && !p->b.im2col && !p->c.rows && !p->c.cols;
+  return p->m == 1 && p->n == 1 && p->batch > 0 && (p->fmt == RM_F32 || p->fmt == RM_F64) && p->out_fmt == p->fmt &&
+         !p->bias.base && !p->alpha_beta && !p->random.mode && !p->partial.rows && !p->a.im2col && !p->b.im2col &&
+         !p->c.rows && !p->c.cols;
 }
 
 static void dots(const rm_matmul_problem *p) {

@@ -49,7 +49,7 @@ RM_FN rm_scaled rm_times_alpha(rm_scaled s, double alpha) {
   return (rm_scaled){p, l, vf64_mad(size, vf64_set1(RM_BOUND_DD_BIAS), vf64_mul(err, vf64_set1(1.0 + 0x1p-50))), s.good};
 }
 
-/* alpha s + beta d, d the old elements, for beta other than 0. Lanes of a d outside of 2^-801 ... 2^802, and of a beta d far
+/* alpha s + beta d, d the old elements, for beta other than 0. Lanes of a d outside of 2^-801 ... 2^804, and of a beta d far
  * above the sum, are not good; far below, at most 2^-802 in scaled units, it is an error.
  *
  * q = RN(beta d) and its error are exact, and p = RN(alpha hi) and its error up to 2^-1070 of underflow. p and q are joined

@@ -120,8 +120,7 @@ RM_FN int64_t rm_epilogue_tile_dd(const rm_layout_dd *w, const rm_matmul_problem
   return total;
 }
 
-/* Packs K indices of an operand, scaled: one function a format, since its code is long, and small where it is seldom called.
- * */
+/* Packs K indices of an operand, scaled: one function a format, since its code is long, small where it is seldom called. */
 RM_COLD void rm_pack_dd_f32(const rm_panels *panels, const rm_operand *o, int64_t first, int64_t rows, int64_t k0) {
   rm_panels to = *panels;
   to.norm2 = 0; /* as it is: the compiler should know */
