@@ -4,9 +4,10 @@ Sums are exact and rounded once; each product, quotient, root and difference bes
 of docs/spec.md on every machine. Arguments are stacks of float64 matrices, (count, rows, columns), that are finite.
 """
 
+import contextlib
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ class _Here(threading.local):
 
 
 HERE = _Here()
+
+
+@contextlib.contextmanager
+def arithmetic(by: Any) -> Iterator[None]:
+    """A block whose steps are those of an arithmetic of `_random_decompositions`."""
+    HERE.by = by
+    try:
+        yield
+    finally:
+        HERE.by = None
 
 
 def _by_arithmetic(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,6 +59,13 @@ def step(name: str, *arrays: Any) -> _Array:
     if HERE.by is not None:
         return np.asarray(HERE.by.op(name, *arrays))
     return np.asarray(getattr(np, name)(*arrays))
+
+
+def _sizes(rows: _Array) -> _Array:
+    """The roots of the sums of squares of rows."""
+    if HERE.by is not None:
+        return np.asarray(HERE.by.sizes(rows))
+    return np.asarray(_statistics.norm(rows, axis=1))
 
 
 def sums(a: _Array) -> _Array:
@@ -97,7 +115,6 @@ def reflected(a: _Array, taus: _Array, c: _Array, transposed: bool) -> _Array:
     return c
 
 
-@_by_arithmetic
 def qr(a: _Array, complete: bool) -> tuple[_Array, _Array]:
     """Q and R; `complete` for a square Q."""
     count, m, n = a.shape
@@ -129,6 +146,17 @@ def _scales(a: _Array) -> _Array:
 
 
 @_by_arithmetic
+def diagonal(a: _Array, v: _Array | None) -> None:
+    """Rotates symmetric matrices until they are diagonal, in place, and the rows of v with them."""
+    _core.diagonal(_rounds(a.shape[1]), _SWEEPS, a, v)
+
+
+@_by_arithmetic
+def orthogonal_rows(columns: _Array, v: _Array | None) -> None:
+    """Rotates rows until they are orthogonal, in place, and those of v with them."""
+    _core.orthogonal_rows(_rounds(columns.shape[1]), _SWEEPS, _LEAST, columns, v)
+
+
 def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
     """Eigenvalues, ascending, and vectors of the symmetric matrices whose lower triangles are given."""
     count, n, _ = a.shape
@@ -138,7 +166,7 @@ def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
     a = np.ascontiguousarray(np.ldexp(a, -scale[:, None, None]))
     v = np.array(np.broadcast_to(np.eye(n), a.shape), order="C")  # a row each
     if n > 1:
-        _core.diagonal(_rounds(n), _SWEEPS, a, v if vectors else None)
+        diagonal(a, v if vectors else None)
     index = np.arange(n)
     values = a[:, index, index]
     order = np.argsort(values, axis=1, kind="stable")
@@ -157,7 +185,6 @@ def _signed(v: _Array, *others: _Array) -> tuple[_Array, ...]:
     return (v * sign, *(w[..., : sign.shape[-1]] * sign for w in others))
 
 
-@_by_arithmetic
 def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _Array]:
     """U, the singular values, descending, and V of matrices, by rotations of columns until these are orthogonal."""
     count, m, n = a.shape
@@ -168,15 +195,15 @@ def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _
     columns = _turned(np.ldexp(a, -scale[:, None, None]))  # a row each
     v = np.array(np.broadcast_to(np.eye(n), (count, n, n)), order="C")
     if n > 1:
-        _core.orthogonal_rows(_rounds(n), _SWEEPS, _LEAST, columns, v if vectors else None)
-    sizes = np.asarray(_statistics.norm(columns, axis=2)) if m and n else np.zeros((count, n))
+        orthogonal_rows(columns, v if vectors else None)
+    sizes = _sizes(columns.reshape(count * n, m)).reshape(count, n) if m and n else np.zeros((count, n))
     order = np.argsort(-sizes, axis=1, kind="stable")
     sizes = np.take_along_axis(sizes, order, 1)
     values = np.ldexp(sizes, scale[:, None])
     if not vectors:
         return columns, values, v
     columns, v = (np.take_along_axis(w, order[..., None], 1) for w in (columns, v))
-    u = np.swapaxes(columns / np.where(sizes > 0, sizes, 1.0)[..., None], 1, 2)
+    u = np.swapaxes(step("divide", columns, np.where(sizes > 0, sizes, 1.0)[..., None]), 1, 2)
     u = _completed(u, sizes > _LEAST, m if full else n)
     v = np.swapaxes(v, 1, 2)
     v, left = _signed(v, u)
@@ -197,12 +224,11 @@ def _completed(u: _Array, known: _Array, wanted: int) -> _Array:
     return made
 
 
-@_by_arithmetic
 def pseudoinverse(u: _Array, values: _Array, v: _Array, limit: _Array) -> _Array:
     """V (1/S) U' of the singular values above the limit: quotients, then exact sums of products."""
     kept = values > limit[:, None]
-    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
-    return products(v * inverse[:, None, :], np.swapaxes(u, 1, 2))
+    inverse = np.where(kept, step("divide", 1.0, np.where(kept, values, 1.0)), 0.0)
+    return products(step("multiply", v, inverse[:, None, :]), np.swapaxes(u, 1, 2))
 
 
 # --- series
@@ -211,11 +237,10 @@ def pseudoinverse(u: _Array, values: _Array, v: _Array, limit: _Array) -> _Array
 _TERMS = 18
 
 
-@_by_arithmetic
 def exponential(a: _Array) -> _Array:
     """exp(A): Taylor's series of A/2**s, whose largest sum of magnitudes of a column is at most 1/2, squared s times.
 
-    What the series leaves out is below (1/2)**19/19! times e, less than 2**-75.
+    What the series leaves out is below (1/2)**19/19! times e, less than 2**-75. Under every arithmetic the sums that choose s are to nearest.
     """
     count, n, _ = a.shape
     if not n:
@@ -226,7 +251,7 @@ def exponential(a: _Array) -> _Array:
     unit = np.eye(n)
     made = np.array(np.broadcast_to(unit, a.shape))
     for k in range(_TERMS, 0, -1):
-        made = products(a, made) / k + unit
+        made = step("add", step("divide", products(a, made), float(k)), unit)
     for i in range(int(squarings.max(initial=0))):
         at = squarings > i
         made[at] = products(made[at], made[at])

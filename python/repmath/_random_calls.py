@@ -25,11 +25,8 @@ def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, A
     """
 
     if name in layers.DECOMPOSED:
-        _decompositions.HERE.by = _random_decompositions.Random(mode, seed, stream)
-        try:
+        with _decompositions.arithmetic(_random_decompositions.Random(mode, seed, stream)):
             return layers.DECOMPOSED[name](*arguments, **keywords)
-        finally:
-            _decompositions.HERE.by = None
     if name in layers.MATRICES:
         return _of_matrices(name, mode, arguments, keywords, seed, stream)
     function, build = _FUNCTIONS[name]

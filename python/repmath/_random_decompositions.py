@@ -1,6 +1,7 @@
-"""Orthogonal decompositions under the modes "stochastic" and "random": the steps of `_decompositions` and decompositions.c, each array of which is rounded with words of its own.
+"""Orthogonal decompositions under the modes "stochastic" and "random": the steps of decompositions.c, each array of which is rounded with words of its own.
 
-The functions are given an arithmetic, `Random` or `Nearest`; by the second one they are those of `_decompositions`, bit for bit. Arguments are stacks of float64 matrices,
+The functions are given an arithmetic, `Random` or `Nearest`; by the second one they are those of `_decompositions` in C, bit for bit, which asks for these in a block of
+`_decompositions.arithmetic`. Arguments are stacks of float64 matrices,
 (count, rows, columns), that are finite; matrices are taken one after the other. What an array is: the pairs of a round of rotations, of those that are turned, are rotated together; a reflection
 makes the size of its column, beta - head and the like as arrays of one element, the reflector, its products with the columns to the right, these times tau, the products with
 the reflector, and the differences. Powers of two, signs, orders and maxima round nothing."""
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _random_modes, _reductions, _statistics
-from ._decompositions import _LEAST, _SWEEPS, _TERMS, _rounds, _scales, _signed, _turned
+from ._decompositions import _LEAST, _SWEEPS, _rounds
 from ._narrow import convert_array
 from ._random_balls import Last
 
@@ -129,14 +130,6 @@ def reflected(by: Nearest, a: _Array, taus: _Array, c: _Array, transposed: bool)
     return c
 
 
-def qr(by: Nearest, a: _Array, complete: bool) -> tuple[_Array, _Array]:
-    count, m, n = a.shape
-    factors, taus = reflectors(by, a)
-    columns = m if complete else min(m, n)
-    unit = np.broadcast_to(np.eye(m, columns), (count, m, columns))
-    return reflected(by, factors, taus, unit, False), np.triu(factors[:, :columns, :])
-
-
 # --- rotations
 
 
@@ -208,86 +201,14 @@ def _diagonal(by: Nearest, a: _Array, v: _Array | None) -> None:
             return
 
 
-def eigh(by: Nearest, a: _Array, vectors: bool) -> tuple[_Array, _Array]:
-    _, n, _ = a.shape
-    a = np.where(np.tri(n, dtype=bool), a, np.swapaxes(a, 1, 2))
-    scale = _scales(a)
-    a = np.ascontiguousarray(np.ldexp(a, -scale[:, None, None]))
-    v = np.array(np.broadcast_to(np.eye(n), a.shape), order="C")
-    for i in range(len(a) if n > 1 else 0):
-        _diagonal(by, a[i], v[i] if vectors else None)
-    index = np.arange(n)
-    values = a[:, index, index]
-    order = np.argsort(values, axis=1, kind="stable")
-    values = np.ldexp(np.take_along_axis(values, order, 1), scale[:, None])
-    if not vectors:
-        return values, v
-    return values, _signed(np.swapaxes(np.take_along_axis(v, order[..., None], 1), 1, 2))[0]
+def diagonal(by: Nearest, a: _Array, v: _Array | None) -> None:
+    for i in range(len(a)):
+        _diagonal(by, a[i], None if v is None else v[i])
 
 
-def svd(by: Nearest, a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _Array]:
-    count, m, n = a.shape
-    if m < n:
-        v, values, u = svd(by, _turned(a), vectors, full)
-        return u, values, v
-    scale = _scales(a)
-    columns = np.array(_turned(np.ldexp(a, -scale[:, None, None])), order="C")
-    v = np.array(np.broadcast_to(np.eye(n), (count, n, n)), order="C")
-    for i in range(count if n > 1 else 0):
-        _orthogonal_rows(by, columns[i], v[i] if vectors else None)
-    sizes = by.sizes(columns.reshape(count * n, m)).reshape(count, n) if m and n else np.zeros((count, n))
-    order = np.argsort(-sizes, axis=1, kind="stable")
-    sizes = np.take_along_axis(sizes, order, 1)
-    values = np.ldexp(sizes, scale[:, None])
-    if not vectors:
-        return columns, values, v
-    columns, v = (np.take_along_axis(w, order[..., None], 1) for w in (columns, v))
-    u = np.swapaxes(by.op("divide", columns, np.where(sizes > 0, sizes, 1.0)[..., None]), 1, 2)
-    u = _complete(by, u, sizes > _LEAST, m if full else n)
-    v = np.swapaxes(v, 1, 2)
-    v, left = _signed(v, u)
-    return np.concatenate((left, u[..., n:]), 2), values, v
-
-
-def _complete(by: Nearest, u: _Array, known: _Array, wanted: int) -> _Array:
-    """The known columns, which come first, followed by those of Q of their decomposition."""
-    count, m, n = u.shape
-    if wanted == n and known.all():
-        return u
-    made = np.empty((count, m, wanted))
-    for i in range(count):
-        k = int(known[i].sum())
-        made[i, :, :k] = u[i, :, :k]
-        if wanted > k:
-            made[i, :, k:] = qr(by, u[i : i + 1, :, :k], True)[0][0, :, k:wanted]
-    return made
-
-
-def pseudoinverse(by: Nearest, u: _Array, values: _Array, v: _Array, limit: _Array) -> _Array:
-    kept = values > limit[:, None]
-    inverse = np.where(kept, by.op("divide", 1.0, np.where(kept, values, 1.0)), 0.0)
-    return by.products(by.op("multiply", v, inverse[:, None, :]), np.swapaxes(u, 1, 2))
-
-
-# --- series
-
-
-def exponential(by: Nearest, a: _Array) -> _Array:
-    """Squarings are chosen by sums that are rounded to nearest."""
-    count, n, _ = a.shape
-    if not n:
-        return a.copy()
-    sums = np.asarray(_reductions.sum(np.abs(a), axis=1)).max(axis=1)
-    squarings = np.maximum(np.frexp(sums)[1] + 1, 0)
-    a = np.ldexp(a, -squarings[:, None, None])
-    unit = np.eye(n)
-    made = np.array(np.broadcast_to(unit, a.shape))
-    for k in range(_TERMS, 0, -1):
-        made = by.op("add", by.op("divide", by.products(a, made), float(k)), unit)
-    for i in range(int(squarings.max(initial=0))):
-        at = squarings > i
-        made[at] = by.products(made[at], made[at])
-    return made
+def orthogonal_rows(by: Nearest, columns: _Array, v: _Array | None) -> None:
+    for i in range(len(columns)):
+        _orthogonal_rows(by, columns[i], None if v is None else v[i])
 
 
 def words_of(words: dict[str, Any]) -> Random:
@@ -295,4 +216,4 @@ def words_of(words: dict[str, Any]) -> Random:
     return Random(words["mode"], words["seed"], words["stream"])
 
 
-__all__ = ["Nearest", "Random", "eigh", "exponential", "pseudoinverse", "qr", "reflected", "reflectors", "svd", "words_of"]
+__all__ = ["Nearest", "Random", "diagonal", "orthogonal_rows", "reflected", "reflectors", "words_of"]

@@ -29,30 +29,35 @@ def same(found, wanted):
     )
 
 
+def by_steps(by, name, *arguments):
+    with _decompositions.arithmetic(by):
+        return getattr(_decompositions, name)(*arguments)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_to_nearest_they_are_the_librarys(shape, seed):
     a, by = matrices(shape, seed), _random_decompositions.Nearest()
-    ours, theirs = _random_decompositions, _decompositions
-    assert same(ours.reflectors(by, a), theirs.reflectors(a))
+    theirs = _decompositions
+    assert same(by_steps(by, "reflectors", a), theirs.reflectors(a))
     for complete in (False, True):
-        assert same(ours.qr(by, a, complete), theirs.qr(a, complete))
+        assert same(by_steps(by, "qr", a, complete), theirs.qr(a, complete))
     for options in ((True, False), (True, True)):
-        assert same(ours.svd(by, a, *options), theirs.svd(a, *options))
-    assert same(ours.svd(by, a, False)[1], theirs.svd(a, False)[1])
+        assert same(by_steps(by, "svd", a, *options), theirs.svd(a, *options))
+    assert same(by_steps(by, "svd", a, False)[1], theirs.svd(a, False)[1])
     factors, taus = theirs.reflectors(a)
     for transposed in (False, True):
         assert same(
-            ours.reflected(by, factors, taus, matrices(shape, 5), transposed),
+            by_steps(by, "reflected", factors, taus, matrices(shape, 5), transposed),
             theirs.reflected(factors, taus, matrices(shape, 5), transposed),
         )
     if shape[1] == shape[2]:
         for vectors in (True, False):
-            assert same(ours.eigh(by, a, vectors)[: 1 + vectors], theirs.eigh(a, vectors)[: 1 + vectors])
-        assert same(ours.exponential(by, 3 * a), theirs.exponential(3 * a))
+            assert same(by_steps(by, "eigh", a, vectors)[: 1 + vectors], theirs.eigh(a, vectors)[: 1 + vectors])
+        assert same(by_steps(by, "exponential", 3 * a), theirs.exponential(3 * a))
     u, values, v = theirs.svd(a, True)
     limit = np.full(len(a), 1e-9)
-    assert same(ours.pseudoinverse(by, u, values, v, limit), theirs.pseudoinverse(u, values, v, limit))
+    assert same(by_steps(by, "pseudoinverse", u, values, v, limit), theirs.pseudoinverse(u, values, v, limit))
 
 
 class Own:
@@ -91,7 +96,7 @@ def test_a_reflection(mode):
     row = own(own(q + v * s) * tau)
     products = own(row, v * row)
     rest = own(q - products[0], s - products[1])
-    factors, taus = _random_decompositions.reflectors(_random_decompositions.Random(mode, SEED, STREAM), a)
+    factors, taus = by_steps(_random_decompositions.Random(mode, SEED, STREAM), "reflectors", a)
     assert [mpq(x) for x in factors.reshape(-1).tolist()] == [beta, rest[0], v, rest[1]]
     assert [mpq(x) for x in taus[0].tolist()] == [tau, 0]
 
@@ -109,7 +114,7 @@ def test_a_rotation(mode):
     own(t * c)
     change = own(t * off)
     ends = [own(p - change), own(s + change)]
-    values, _ = _random_decompositions.eigh(_random_decompositions.Random(mode, SEED, STREAM), a, False)
+    values, _ = by_steps(_random_decompositions.Random(mode, SEED, STREAM), "eigh", a, False)
     assert [mpq(v) for v in values[0].tolist()] == sorted(ends)
 
 
@@ -126,10 +131,10 @@ def test_scopes(dtype, mode):
     a = matrices((2, 4, 4))[0].astype(dtype)
     wide, eps = a.astype(np.float64)[None], np.finfo(dtype).eps
     calls = [
-        (lambda: linalg.qr(a), lambda by: _random_decompositions.qr(by, wide, False)),
-        (lambda: linalg.eigh(a), lambda by: _random_decompositions.eigh(by, wide, True)),
-        (lambda: linalg.svd(a)[:2], lambda by: _random_decompositions.svd(by, wide, True, True)[:2]),
-        (lambda: linalg.svdvals(a), lambda by: _random_decompositions.svd(by, wide, False)[1]),
+        (lambda: linalg.qr(a), lambda by: by_steps(by, "qr", wide, False)),
+        (lambda: linalg.eigh(a), lambda by: by_steps(by, "eigh", wide, True)),
+        (lambda: linalg.svd(a)[:2], lambda by: by_steps(by, "svd", wide, True, True)[:2]),
+        (lambda: linalg.svdvals(a), lambda by: by_steps(by, "svd", wide, False)[1]),
     ]
     for call, steps in calls:
         with rounding.scope(mode, seed=SEED) as block:
@@ -164,9 +169,9 @@ def test_blocks_of_pytorch():
     assert block.calls == 2 + 2 + 1 and not block.uncovered
     by = [_random_decompositions.Random("stochastic", SEED, (1 << 32) + k) for k in (0, 2, 4)]
     wide = x.numpy()[None]
-    assert same([q.numpy(), r.numpy()], [v[0] for v in _random_decompositions.qr(by[0], wide, False)])
-    assert same([values.numpy()], [_random_decompositions.eigh(by[1], wide, True)[0][0]])
-    wanted = _random_decompositions.exponential(by[2], wide.astype(np.float32).astype(np.float64))
+    assert same([q.numpy(), r.numpy()], [v[0] for v in by_steps(by[0], "qr", wide, False)])
+    assert same([values.numpy()], [by_steps(by[1], "eigh", wide, True)[0][0]])
+    wanted = by_steps(by[2], "exponential", wide.astype(np.float32).astype(np.float64))
     assert same([e.numpy()], [by[2].convert(wanted, np.float32)[0]])
     y = x.clone().requires_grad_()
     with stochastic(SEED, 1):

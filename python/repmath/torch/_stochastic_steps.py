@@ -409,11 +409,8 @@ def _running(steps: Steps) -> Iterator[None]:
 def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """The results of a call that its function composes."""
     if OPERATORS[func].function in _DECOMPOSE:
-        _decompositions.HERE.by = _random_decompositions.words_of(at.words)
-        try:
+        with _decompositions.arithmetic(_random_decompositions.words_of(at.words)):
             return func(*args, **kwargs)
-        finally:
-            _decompositions.HERE.by = None
     with _running(Steps(at, once=OPERATORS[func].function in _ONCE)):
         return KERNELS[OPERATORS[func].function](*args, **kwargs)
 
