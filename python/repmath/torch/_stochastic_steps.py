@@ -104,10 +104,10 @@ def _rounds(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method that makes one array, or none that is rounded."""
 
     @functools.wraps(method)
-    def call(steps: "Steps", *arguments: Any) -> Any:
+    def call(steps: "Steps", *arguments: Any, **options: Any) -> Any:
         HERE.steps = None
         try:
-            return method(steps, *arguments)
+            return method(steps, *arguments, **options)
         finally:
             HERE.steps = steps
 
@@ -222,7 +222,7 @@ class Steps:
         return self._done(np.asarray(self.at.elementwise(name, *np.broadcast_arrays(*arrays))))
 
     @_rounds
-    def total(self, a: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+    def total(self, a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
         return self._done(np.asarray(_random_modes.sum(a, axis=axis, keepdims=keepdims, dtype=dtype, **self.at.words)))
 
     def _rows(self, a: Array, axis: Any, nearest: Array, formula: Callable[[Any, Any], Any]) -> Array:
@@ -245,17 +245,17 @@ class Steps:
         return np.asarray(self.at.known(made, nearest, skip))
 
     @_rounds
-    def average(self, a: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+    def average(self, a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
         nearest = np.asarray(_statistics.mean(a, axis=axis, keepdims=keepdims, dtype=dtype))
         return self._done(self._rows(a, axis, nearest, lambda x, n: x.total() / n))
 
     @_rounds
-    def length(self, a: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+    def length(self, a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
         nearest = np.asarray(_statistics.norm(a, axis=axis, keepdims=keepdims, dtype=dtype))
         return self._done(self._rows(a, axis, nearest, lambda x, n: (x * x).total().sqrt()))
 
     @_rounds
-    def products(self, a: Array, b: Array, dtype: Any) -> Array:
+    def products(self, a: Array, b: Array, dtype: Any = None) -> Array:
         words = {key: self.at.words[key] for key in ("seed", "stream")}
         return self._done(np.asarray(_random_modes.matmul(a, b, self.at.words["mode"], dtype=dtype, **words)))
 

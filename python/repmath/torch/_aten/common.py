@@ -322,55 +322,49 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
 # Steps of composed operators that are not elementwise, of arrays: exact, rounded once.
 
 
-def step(name: str, *arrays: Any) -> Array:
+def _stepped(function: Callable[..., Any]) -> Callable[..., Array]:
+    """While a composed operator rounds at random, the method of that name of its steps is called with these arguments."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Array:
+        by = function if HERE.steps is None else getattr(HERE.steps, function.__name__)
+        made: Array = by(*arguments, **options)
+        return made
+
+    return call
+
+
+@_stepped
+def step(name: str, *arrays: Any) -> Any:
     """An elementwise function."""
-    if HERE.steps is not None:
-        rounded: Array = HERE.steps.step(name, *arrays)
-        return rounded
-    made: Array = UFUNCS[name](*arrays)
-    return made
+    return UFUNCS[name](*arrays)
 
 
-def total(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
-    if HERE.steps is not None:
-        rounded: Array = HERE.steps.total(a, axis, keepdims, dtype)
-        return rounded
-    made: Array = _reductions.sum(a, axis=axis, keepdims=keepdims, dtype=dtype)
-    return made
+@_stepped
+def total(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+    return _reductions.sum(a, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-def average(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
-    if HERE.steps is not None:
-        rounded: Array = HERE.steps.average(a, axis, keepdims, dtype)
-        return rounded
-    made: Array = _statistics.mean(a, axis=axis, keepdims=keepdims, dtype=dtype)
-    return made
+@_stepped
+def average(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+    return _statistics.mean(a, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-def length(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Array:
+@_stepped
+def length(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """The root of the sum of squares."""
-    if HERE.steps is not None:
-        rounded: Array = HERE.steps.length(a, axis, keepdims, dtype)
-        return rounded
-    made: Array = _statistics.norm(a, axis=axis, keepdims=keepdims, dtype=dtype)
-    return made
+    return _statistics.norm(a, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-def products(a: Array, b: Array, dtype: Any = None) -> Array:
-    if HERE.steps is not None:
-        rounded: Array = HERE.steps.products(a, b, dtype)
-        return rounded
-    made: Array = _reductions.matmul(a, b, dtype=dtype)
-    return made
+@_stepped
+def products(a: Array, b: Array, dtype: Any = None) -> Any:
+    return _reductions.matmul(a, b, dtype=dtype)
 
 
-def segment_sum(terms: Array, at: Array, count: int) -> Array:
+@_stepped
+def segment_sum(terms: Array, at: Array, count: int) -> Any:
     """Row i of the result is the sum of the rows of `terms` for which `at` is i."""
-    if HERE.steps is not None:
-        rounded: Array = HERE.steps.segment_sum(terms, at, count)
-        return rounded
-    made: Array = _scatter.segment_sum(terms, at, count)
-    return made
+    return _scatter.segment_sum(terms, at, count)
 
 
 # The formulas of include/repmath/formulas.h that round, of rational numbers.

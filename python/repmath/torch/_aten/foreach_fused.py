@@ -180,11 +180,8 @@ KERNELS["fused_adam"] = _scaled(_adam(optim.adam_step))
 KERNELS["fused_adamw"] = _scaled(_adam(optim.adamw_step))
 
 
-def _sgd(step_function: Callable[..., None], *arguments: Any, **options: Any) -> None:
-    _sgd_of(*arguments, **options, step_function=step_function)
-
-
-def _sgd_of(
+def _sgd(
+    step_function: Callable[..., None],
     params: _Tensors,
     grads: _Tensors,
     momentum_buffers: _Tensors,
@@ -196,7 +193,6 @@ def _sgd_of(
     nesterov: bool,
     maximize: bool,
     is_first_step: bool,
-    step_function: Callable[..., None],
 ) -> None:
     for i, p in enumerate(params):
         buffer = _in_place(momentum_buffers[i], "a buffer") if momentum else None

@@ -103,9 +103,12 @@ LGAMMA = _core.Special(3, (), [])
 
 def _lgamma(x: torch.Tensor) -> torch.Tensor:
     """Of a tensor of binary64."""
-    made: Any = LGAMMA(x) if HERE.steps is None else NotImplemented
-    found: torch.Tensor = apply("lgamma", x) if made is NotImplemented else made
-    return found
+    if HERE.steps is None:
+        made: Any = LGAMMA(x)
+        if made is not NotImplemented:
+            found: torch.Tensor = made
+            return found
+    return apply("lgamma", x)
 
 
 @integers
