@@ -66,7 +66,7 @@ if("avx512" IN_LIST RM_ISAS)
   endif()
 endif()
 # What runs once in a call, or for the few elements that stay open; -O3 would make it twice as large.
-set_source_files_properties(src/blas/partials.c src/blas/conv/args.c src/blas/gemm/args.c src/blas/gemm/exact.c src/reduce/exact.c src/common/overlap.c src/reduce/statistics_args.c
+set_source_files_properties(src/blas/partials.c src/blas/conv/args.c src/blas/gemm/args.c src/blas/gemm/exact.c src/common/overlap.c src/reduce/statistics_args.c
   src/nn/cross_entropy/args.c src/nn/formula/args.c src/nn/loss/args.c src/nn/norm/args.c src/nn/optim/args.c src/nn/pool/args.c
   src/nn/rows/args.c src/nn/softmax/args.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 # The loops of the microkernels are a few lines of a cache long: begun in the middle of one they take 1 % longer. -O3 would make twice the code, by
