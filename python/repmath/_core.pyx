@@ -1,4 +1,4 @@
-# cython: language_level=3, freethreading_compatible=True, embedsignature=True, auto_pickle=False
+# cython: language_level=3, freethreading_compatible=True, binding=False, auto_pickle=False
 """The C library as Python calls it: this file has the library's settings and what all functions share, _bindings has the functions by topic.
 
 The functions unpack their arguments; callers have checked them. Declarations of C are in _core.pxd."""
