@@ -19,7 +19,7 @@ class _Stop(Exception):
     """An entry is not finite."""
 
 
-class _Factors:
+class Factors:
     """Rows of W = L D and of L by the number that they have in the matrix, and the order in which these come."""
 
     def __init__(self, a: _Array) -> None:
@@ -53,6 +53,17 @@ class _Factors:
         self.made[k + size :, k : k + size] = entries
         self.k += size
 
+    def drawn(self, place: int, column: _Array, which: int) -> _Array:
+        """The column of a pivot, which was chosen by what it is rounded to nearest."""
+        return column
+
+    def divided(self, rest: _Array, d: Any) -> _Array:
+        return np.asarray(rest / d)
+
+    def entries(self, values: list[Fraction], which: int) -> _Array:
+        """Entries of L behind a pivot of two rows."""
+        return rounded(values, self.a.dtype)
+
     def single(self, place: int, column: _Array) -> int:
         """A pivot of one row; what is left of its column."""
         k = self.k
@@ -61,7 +72,7 @@ class _Factors:
         column[[0, place - k]] = column[[place - k, 0]]
         d, rest = column[0], column[1:]
         self.made[k, k] = d
-        entries = np.where(rest == 0, rest.dtype.type(0), rest / d) if d != 0 else rest
+        entries = np.where(rest == 0, rest.dtype.type(0), self.divided(rest, d)) if d != 0 else rest
         self.keep(rest[:, None], self._finite(entries)[:, None], 1)
         return place + 1
 
@@ -75,11 +86,10 @@ class _Factors:
         det = d * e - c * c
         self.made[k, k], self.made[k + 1, k], self.made[k + 1, k + 1] = pair[0, 0], pair[0, 1], pair[1, 1]
         numbers = [(Fraction(x), Fraction(y)) for x, y in zip(*pair[:, 2:].astype(np.float64).tolist(), strict=True)]
-        dtype = self.a.dtype
         entries = np.column_stack(
             [
-                rounded([(x * e - y * c) / det for x, y in numbers], dtype),
-                rounded([(y * d - x * c) / det for x, y in numbers], dtype),
+                self.entries([(x * e - y * c) / det for x, y in numbers], 0),
+                self.entries([(y * d - x * c) / det for x, y in numbers], 1),
             ]
         )
         self.keep(pair[:, 2:].T, self._finite(entries), 2)
@@ -92,24 +102,24 @@ class _Factors:
         most = Fraction(float(below.max(initial=0)))
         own = Fraction(float(abs(first[0])))
         if own >= _ALPHA * most:
-            pivots[k] = self.single(k, first)
+            pivots[k] = self.single(k, self.drawn(k, first, 0))
             return own == 0
         place = k + 1 + int(below.argmax())
         second = self.column(place)
         others = np.abs(np.delete(second, place - k))
         widest = max(most, Fraction(float(others.max())))
         if own * widest >= _ALPHA * most * most:
-            pivots[k] = self.single(k, first)
+            pivots[k] = self.single(k, self.drawn(k, first, 0))
         elif Fraction(float(abs(second[place - k]))) >= _ALPHA * widest:
-            pivots[k] = self.single(place, second)
+            pivots[k] = self.single(place, self.drawn(place, second, 0))
         else:
-            pivots[k : k + 2] = self.double(place, first, second)
+            pivots[k : k + 2] = self.double(place, self.drawn(k, first, 0), self.drawn(place, second, 1))
         return False
 
 
-def factor(a: _Array) -> tuple[_Array, _Array, int]:
+def factor(a: _Array, factors: Any = Factors) -> tuple[_Array, _Array, int]:
     """L and D as LAPACK's sytrf lays them out for the lower triangle, its pivots and info; from a column that is not finite on, NaN."""
-    f, info = _Factors(a), 0
+    f, info = factors(a), 0
     pivots = np.arange(1, len(a) + 1, dtype=np.int32)
     try:
         while f.k < f.n:

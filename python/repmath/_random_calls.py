@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _decompositions, _random_decompositions, _random_matrices, _scope
+from . import _random_fourier as _random_fourier
 from . import _random_functions as functions
 from . import _random_inverses as _random_inverses
 from . import _random_layers as layers

@@ -25,6 +25,9 @@ def _loop(name: str, dtype: Any, vectors: Any, result: np.ndarray, at: tuple[str
         _core.random_elementwise(name, NAMES[dtype], vectors, result, at)
 
 
+APART = 1 << 40  # from the words of one array to those of the next one of a call
+
+
 class Part(int):
     """A stream from an element on, which the elements of a result count from."""
 
@@ -321,10 +324,15 @@ def dot(x: ArrayLike, y: ArrayLike, mode: str, *, dtype: Any = None, seed: int =
 
 def up_down(array: np.ndarray, seed: int, stream: int, own: bool = False) -> np.ndarray:
     """Numbers that were rounded to nearest, each moved by one step of its magnitude: the last step of the mode up_down. own: the array itself may be
-    changed, and is what is returned where its elements lie in C order."""
+    changed, and is what is returned where its elements lie in C order. Of complex numbers the real parts are one array, the imaginary ones the next."""
+    if array.dtype.kind == "c":
+        pairs = np.array(array, order="C")
+        pairs.real = up_down(array.real, seed, stream)
+        pairs.imag = up_down(array.imag, seed, part(stream, APART))
+        return pairs
     made = array if own and array.flags.c_contiguous and array.flags.writeable else np.array(array, order="C")
     if made.size:
-        _core.random_steps(NAMES[made.dtype], made.reshape(-1), ("up_down", seed, stream, 0))
+        _core.random_steps(NAMES[made.dtype], made.reshape(-1), ("up_down", seed, stream, getattr(stream, "first", 0)))
     return made
 
 

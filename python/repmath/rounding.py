@@ -102,7 +102,7 @@ def _in_scope(ufunc: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], 
 
 
 def _step(array: np.ndarray, seed: int, stream: int) -> np.ndarray:
-    if array.dtype not in NAMES:
+    if array.dtype not in NAMES and array.dtype.kind != "c":
         raise TypeError(f"a result of {array.dtype} has no random rounding")
     return _random_modes.up_down(array, seed, stream)
 

@@ -34,7 +34,12 @@ def calls(dtype):
     tall, broad = numbers(5, 3, dtype=dtype), numbers(3, 5, dtype=dtype)
     factor = torch.linalg.cholesky(p)
     lu, pivots = torch.linalg.lu_factor(a)
+    even = a + a.mT - 2 * torch.diag_embed(torch.diagonal(a, dim1=-2, dim2=-1))  # without a diagonal: pivots of two rows
+    both, (ld, exchanged) = a + a.mT, torch.linalg.ldl_factor(even)
     return [
+        lambda: torch.linalg.ldl_factor(both),
+        lambda: torch.linalg.ldl_factor(even),
+        lambda: torch.linalg.ldl_solve(ld, exchanged, b),
         lambda: torch.linalg.cholesky(p),
         lambda: torch.linalg.cholesky(p, upper=True),
         lambda: torch.cholesky(p[0]),
@@ -176,6 +181,68 @@ def test_words(dtype, mode):
         value = mpq(gmpy2.log(gmpy2.mpfr(abs(exact))))
     # Its first result is a sign, which is exact; the logarithm is the first array that is rounded.
     assert mpq(float(log)) == Own(mode, fmt, 0, 1, number)(0, value) and float(sign) == (1 if exact > 0 else -1)
+
+
+def ldl(a, pivots, by_products, by_quotients):
+    """L and D for these pivots. Each entry of L D, and of L, has the word of its column and of the place of its row in the matrix."""
+    n = len(a)
+    order, made = list(range(n)), [[mpq(0)] * n for _ in range(n)]
+    w, low, k = [[mpq(0)] * n for _ in range(n)], [[mpq(0)] * n for _ in range(n)], 0
+    a = [[a[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    while k < n:
+        size, p = (1, pivots[k] - 1) if pivots[k] > 0 else (2, -pivots[k] - 1)
+        order[k + size - 1], order[p] = order[p], order[k + size - 1]
+        for c in range(k, k + size):
+            for i in order[k:]:
+                if i == order[k] and c > k:
+                    continue  # the other half of a block of D
+                w[i][c] = by_products(i * n + c, a[i][order[c]] - sum(w[i][m] * low[order[c]][m] for m in range(k)))
+        if size == 1:
+            slopes = [[mpq(1) / w[order[k]][k]]]
+        else:
+            d, c, e = w[order[k]][k], w[order[k + 1]][k], w[order[k + 1]][k + 1]
+            slopes = [[e / (d * e - c * c), -c / (d * e - c * c)], [-c / (d * e - c * c), d / (d * e - c * c)]]
+        for i in order[k + size :]:
+            for c in range(size):
+                low[i][k + c] = by_quotients(i * n + k + c, sum(w[i][k + m] * slopes[m][c] for m in range(size)))
+        for t, i in enumerate(order[k + size :], k + size):  # as LAPACK lays them out: in the order of this step
+            made[t][k : k + size] = low[i][k : k + size]
+        for m in range(size):
+            for c in range(m + 1):
+                made[k + m][k + c] = w[order[k + m]][k + c]
+        k += size
+    return made, [[*low[i][:k], mpq(1), *low[i][k + 1 :]] for k, i in enumerate(order)], order
+
+
+@DTYPES
+@MODES
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_words_of_indefinite_factors(dtype, mode, diagonal):
+    fmt, n = FORMATS[dtype], 5
+    a, b = numbers(n, n, dtype=dtype, seed=2), numbers(n, 2, dtype=dtype)
+    a = a + a.mT
+    a = a if diagonal else a - torch.diag(a.diagonal())
+    with stochastic(SEED, SAMPLE, mode) as block:
+        ld, pivots = torch.linalg.ldl_factor(a)
+        x = torch.linalg.ldl_solve(ld, pivots, b)
+    assert block.calls == 2 and (diagonal or bool((pivots < 0).any()))
+    by = [Own(mode, fmt, r, n * n) for r in (0, 1)]
+    wanted, low, order = ldl(rational(a), pivots.tolist(), *by)
+    assert rational(ld) == wanted
+    # Three systems, each exact and rounded once.
+    mid, k = [[mpq(0)] * n for _ in range(n)], 0
+    while k < n:
+        size = 1 if pivots[k] > 0 else 2
+        for i, c in ((i, c) for i in range(k, k + size) for c in range(k, i + 1)):
+            mid[i][c] = mid[c][i] = wanted[i][c]
+        k += size
+    found = [rational(b)[i] for i in order]
+    for r, matrix in enumerate((low, mid, [list(v) for v in zip(*low, strict=True)])):
+        own, exact = Own(mode, fmt, r, 2 * n, 1), inverse_times(matrix, found)
+        if r == 2:
+            exact = [exact[order.index(i)] for i in range(n)]
+        found = [[own(2 * i + c, v) for c, v in enumerate(row)] for i, row in enumerate(exact)]
+    assert rational(x) == found
 
 
 def test_a_control(monkeypatch):

@@ -471,13 +471,13 @@ def test_conversions_to_narrower_formats_round(mode):
 
 
 def test_what_is_not_there_says_so():
-    x = numbers(4, 5)
+    x, z = numbers(4, 5), torch.ones(3, 3, dtype=torch.complex64)
     with stochastic(strict=False) as block:
-        torch.fft.rfft(x)
+        torch.baddbmm(z[None], z[None], z[None], beta=2)
         F.mish(x)
-    assert {name.split(":")[0] for name in block.uncovered} == {"_fft_r2c.default"}
-    with stochastic(), pytest.raises(UncoveredOperatorError, match="_fft_r2c"):
-        torch.fft.rfft(x)
+    assert {name.split(":")[0] for name in block.uncovered} == {"baddbmm.default"}
+    with stochastic(), pytest.raises(UncoveredOperatorError, match="baddbmm"):
+        torch.baddbmm(z[None], z[None], z[None], beta=2)
 
 
 def test_gradients_of_weights_beside_what_is_not_finite():

@@ -2,7 +2,6 @@
 
 import fnmatch
 import math
-import operator
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +18,7 @@ from .._dtypes import NAMES
 from .._random_balls import Last
 from .._random_matrices import Refused
 from . import (
+    _stochastic_complex,
     _stochastic_formulas,
     _stochastic_lists,
     _stochastic_matrices,
@@ -34,7 +34,7 @@ from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
 from ._stochastic_exact import Unknown
-from ._stochastic_places import PHASES, Places, Rounding
+from ._stochastic_places import PHASES, Places, Rounding, _number, _patterns, _phases, _terms
 from ._stochastic_steps import tensors as _tensors
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
@@ -167,7 +167,7 @@ class _Place:
 
 def _axes(array: Any, axis: Any) -> tuple[int, ...]:
     """Of an array, all by default."""
-    if axis is None:
+    if axis is None or not array.ndim:
         return tuple(range(array.ndim))
     return tuple(d % max(array.ndim, 1) for d in ([axis] if isinstance(axis, int) else axis))
 
@@ -389,8 +389,11 @@ def _baddbmm(at: _Place, bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *
 
 
 def _copy(at: _Place, into: torch.Tensor, x: torch.Tensor, non_blocking: bool = False) -> Any:
-    """To a wider format, or its own, a copy rounds nothing."""
-    kinds = into.dtype in FORMATS and x.dtype in FORMATS
+    """To a wider format, or its own, a copy rounds nothing; nor does one of integers that the format holds, or to integers."""
+    if into.dtype not in FORMATS or (not x.is_floating_point() and _stochastic_rows.held(x, into.dtype)):
+        at.into = None
+        return into.copy_(x)
+    kinds = x.dtype in FORMATS or not x.is_floating_point()
     if not kinds or (into.dtype is not x.dtype and into.dtype.itemsize < 8 and x.dtype.itemsize <= into.dtype.itemsize == 2):
         raise _Lacks("from this format it is")
     at.into = None
@@ -439,6 +442,11 @@ def _convolved(
     return made
 
 
+def _each(x: Any, *sizes: Any) -> list[Any]:
+    """Sizes of each axis; one stands for all."""
+    return [list(v) * (x.ndim - 2) if len(v) == 1 else list(v) for v in sizes]
+
+
 def _convolution(
     at: _Place,
     x: Any,
@@ -454,6 +462,7 @@ def _convolution(
     dtype = _format(x, w) if bias is None else _format(x, w, bias)
     a, b, add = as_array(x), as_array(w), None if bias is None else as_array(bias)
     _plain(a, b)
+    stride, padding, dilation, out_padding = _each(x, stride, padding, dilation, out_padding)
     taps = [e * (k - 1) for e, k in zip(dilation, w.shape[2:], strict=True)]
     each = zip(x.shape[2:], stride, padding, taps, strict=True)
     if transposed:
@@ -479,6 +488,7 @@ def _convolution_backward(
     dtype = _format(g, x, w)
     a, b, c = as_array(g), as_array(x), as_array(w)
     _plain(a, b, c)
+    stride, padding, dilation = _each(x, stride, padding, dilation)
     step = (stride, padding, dilation, groups)
     narrow, kernel = dtype is not torch.float64 and at.block.terms is None, tuple(w.shape[2:])
 
@@ -574,36 +584,6 @@ def _own(name: str) -> Callable[..., Any]:
 HANDLERS |= {f"repmath::{name}.default": _own(name) for name in repmath._core.ufuncs if hasattr(rounding, name)}
 HANDLERS["repmath::matmul.default"] = _matmul
 FORMULAS: dict[str, Callable[..., Any]] = {**_stochastic_rows.HANDLERS, **_stochastic_statistics.HANDLERS}
-
-
-def _number(name: str, value: Any, bits: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
-    number = operator.index(value)
-    if not 0 <= number < 2**bits:
-        raise ValueError(f"{name} must be from 0 to 2**{bits} - 1, not {number}")
-    return number
-
-
-def _terms(value: Any) -> int:
-    if isinstance(value, (str, bool)) or not hasattr(value, "__index__") or operator.index(value) < 1:
-        raise ValueError(f'sums must be "exact" or an integer of at least 1, not {value!r}')
-    return operator.index(value)
-
-
-def _patterns(name: str, value: Any) -> tuple[str, ...]:
-    patterns = (value,) if isinstance(value, str) else tuple(value)
-    if not all(isinstance(p, str) for p in patterns):
-        raise TypeError(f"{name} must be names of operators, which may have *")
-    return patterns
-
-
-def _phases(value: Any) -> tuple[str, ...]:
-    phases = (value,) if isinstance(value, str) else tuple(value)
-    for phase in phases:
-        if phase not in PHASES:
-            raise ValueError(f"phases must be of {', '.join(PHASES)}, not {phase!r}")
-    return phases
 
 
 class stochastic:
@@ -751,8 +731,15 @@ class _Mode(TorchDispatchMode):
         if _stochastic_steps.is_sparse(name, rounds, args) and block._takes(name, block.calls):
             block._lacks(name, "of sparse tensors it is")
             return func(*args, **kwargs)
-        if not rounds or not any(True for _ in _tensors((args, list(kwargs.values())))):
+        of_complex = func.namespace == "aten" and _stochastic_complex.takes(func, args, kwargs)
+        if not rounds and not of_complex:
             return func(*args, **kwargs)
+        if not of_complex and not any(True for _ in _tensors((args, list(kwargs.values())))):
+            made = func(*args, **kwargs)  # of integers, or of none
+            if not any(t.is_cpu for t in _tensors(made)):
+                return made
+            if block.mode != "up_down" and name != "_to_copy.default":
+                args, kwargs = _stochastic_complex.as_floats(made, args, kwargs)
         number = block.calls
         try:
             made = self._rounded(_Place(block), name, number, func, args, kwargs)
@@ -760,7 +747,7 @@ class _Mode(TorchDispatchMode):
             block.calls = number + 1
             raise
         # Each array has a number, however it was rounded; those of a list that was changed in place, and those between the steps of a call, too.
-        count = sum(1 for _ in _tensors(args[0] if made is None else made))
+        count = sum(1 for _ in _stochastic_complex.results(args[0] if made is None else made))
         least = 4 * count if name.startswith("_fused_") else _stochastic_resize.ROUNDINGS.get(name, 1)
         block.calls = number + max(least, count)
         return made
@@ -781,13 +768,21 @@ class _Mode(TorchDispatchMode):
             return self._perturbed(at, name, made)
         if name.startswith("_foreach_"):
             return self._list(at, name, func, args, kwargs)
+        one = self._complex if _stochastic_complex.takes(func, args, kwargs) else self._one
         if not name.split(".")[0].endswith("_"):
-            return self._one(at, name, func, args, kwargs)
+            return one(at, name, func, args, kwargs)
         at.into = args[0]
-        made = self._one(at, name, func, args, kwargs)
+        made = one(at, name, func, args, kwargs)
         if made is not args[0]:
             args[0].copy_(made)
         return args[0]
+
+    def _complex(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return _stochastic_complex.rounded(at, func, args, kwargs)
+        except (_Lacks, Uncovered) as error:
+            self.block._lacks(name, f"of {error} it is")
+            return func(*args, **kwargs)
 
     def _list(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
         """A call of many tensors as one call for each, where that is there."""
@@ -848,6 +843,8 @@ class _Mode(TorchDispatchMode):
             try:
                 if nearest is None:
                     nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
+                if not any(t.numel() for t in _tensors(nearest)):
+                    return nearest
                 if name == "_to_copy.default":
                     wanted, given = nearest.dtype, args[0].dtype
                     if wanted not in FORMATS or wanted is given or wanted.itemsize > given.itemsize:
@@ -882,8 +879,8 @@ class _Mode(TorchDispatchMode):
         return nearest
 
     def _perturbed(self, at: _Place, name: str, made: Any) -> Any:
-        found = list(_tensors(made))
-        if not found:
+        found = list(_stochastic_complex.results(made))
+        if made is None:
             self.block._lacks(name, "an operator without a result is")
         for i, result in enumerate(found):
             if i > 0:

@@ -1,12 +1,16 @@
 """Operators of stochastic() of linear algebra whose steps are exact sums: factors by their recurrences, solutions and determinants (`_random_matrices`). Arrays are
 numbered as those of any operator that is composed: the results first, and what a solution is made of before it."""
 
+import copy
+import functools
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
+from .. import _ldl
 from .. import _random_matrices as exact
 from .._random_matrices import Refused, Rounder, all_rounded, exactly, stacked, turned
 from ._aten.table import OPERATORS
@@ -172,6 +176,78 @@ def _slogdet(rounder: Rounder, nearest: Any, a: _Tensor) -> Any:
     return (nearest[0], _made(values, batch, a), *_factors(rounder, a, a.is_contiguous()))
 
 
+class _Factors(_ldl.Factors):
+    """Entries of L D have the words of an array, those of L of the next: each that of its column and of the place that its row has in the matrix."""
+
+    def __init__(self, a: Any, products: Rounder, quotients: Rounder, first: int) -> None:
+        super().__init__(a)
+        self.products, self.quotients, self.first = products, quotients, first
+
+    def _rounded(self, by: Rounder, rows: Any, column: int, values: Any) -> Any:
+        made = [float(by(self.first + int(row) * self.n + column, v)) for row, v in zip(rows, values, strict=True)]
+        return np.array(made, np.float64).astype(self.a.dtype)
+
+    def drawn(self, place: int, column: Any, which: int) -> Any:
+        k, j = self.k, self.order[place]
+        rows = self.order[k:]
+        known = [Fraction(float(v)) for v in self.l[j, :k]]
+        w = exactly(np.column_stack((self.a[rows, j], self.w[rows, :k])))
+        values = [first - sum((p * q for p, q in zip(line, known, strict=True)), Fraction(0)) for first, *line in w]
+        return self._rounded(self.products, rows, k + which, values)
+
+    def divided(self, rest: Any, d: Any) -> Any:
+        rows = self.order[self.k + 1 :]
+        return self._rounded(self.quotients, rows, self.k, [Fraction(float(v)) / Fraction(float(d)) for v in rest])
+
+    def entries(self, values: list[Fraction], which: int) -> Any:
+        return self._rounded(self.quotients, self.order[self.k + 2 :], self.k + which, values)
+
+
+def _ldl_factor(rounder: Rounder, nearest: Any, a: _Tensor, **options: Any) -> Any:
+    x = _matrices(a)
+    n = x.shape[-1]
+    rounder.next(x.size)
+    products = copy.copy(rounder)
+    rounder.next(x.size)
+    made, pivots = np.empty_like(x, order="C"), np.empty(x.shape[:-1], np.int32)
+    for i, at in enumerate(np.ndindex(*x.shape[:-2])):
+        exactly(np.tril(x[at]))  # all finite
+        by = functools.partial(_Factors, products=products, quotients=rounder, first=i * n * n)
+        try:
+            made[at], pivots[at], info = _ldl.factor(x[at], by)
+        except ZeroDivisionError:
+            raise Refused("that are singular") from None
+        if info:
+            raise Refused("that are singular")
+    return as_tensor(made), as_tensor(pivots), nearest[2]
+
+
+def _ldl_solve(rounder: Rounder, nearest: Any, ld: _Tensor, pivots: _Tensor, b: _Tensor, **options: Any) -> Any:
+    """Three systems, one after the other: of L, D and L'."""
+    factors, right, given = _matrices(ld), _matrices(b), as_array(pivots)
+    batch, pairs = _pairs(factors, right)
+    given = stacked(np.broadcast_to(given[..., None], (*batch, *given.shape[-1:], 1)))[..., 0]
+    size, systems = right.shape[-2] * right.shape[-1], list(pairs)
+    parts = [_ldl.unpacked(m, p) for (m, _), p in zip(systems, given, strict=True)]
+    found = [[q[i] for i in order] for (*_, order), q in zip(parts, (exactly(q) for _, q in systems), strict=True)]
+    steps: tuple[Callable[[Any, Any], Any], ...] = (
+        lambda part, x: exact.triangular(exactly(part[0]), x, True, True),
+        lambda part, x: exact.solve(exactly(part[1]), x),
+        lambda part, x: exact.triangular(exactly(part[0].T), x, False, True),
+    )
+    for r, step in enumerate(steps):
+        rounder.next(len(systems) * size)
+        for k, part in enumerate(parts):
+            x = step(part, found[k])
+            if r == 2:
+                placed = list(x)
+                for i, row in zip(part[2], x, strict=True):
+                    placed[i] = row
+                x = placed
+            found[k] = all_rounded(rounder, x, k * size)
+    return _made(found, (*batch, *right.shape[-2:]), b)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cholesky_ex": _cholesky,
     "cholesky": _cholesky,
@@ -183,6 +259,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg_solve_ex": _solve,
     "linalg_det": _det,
     "linalg_slogdet": _slogdet,
+    "linalg_ldl_factor_ex": _ldl_factor,
+    "linalg_ldl_solve": _ldl_solve,
 }
 
 

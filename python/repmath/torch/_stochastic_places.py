@@ -1,5 +1,6 @@
 """Where in a program an operator is called: the phase of a training step, and the layer of a model."""
 
+import operator
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -95,3 +96,33 @@ class Places:
             return phase, layer
         node = torch._C._current_autograd_node() if backward else None
         return phase, "" if node is None else self._made.get(node._sequence_nr(), "")
+
+
+def _number(name: str, value: Any, bits: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    number = operator.index(value)
+    if not 0 <= number < 2**bits:
+        raise ValueError(f"{name} must be from 0 to 2**{bits} - 1, not {number}")
+    return number
+
+
+def _terms(value: Any) -> int:
+    if isinstance(value, (str, bool)) or not hasattr(value, "__index__") or operator.index(value) < 1:
+        raise ValueError(f'sums must be "exact" or an integer of at least 1, not {value!r}')
+    return operator.index(value)
+
+
+def _patterns(name: str, value: Any) -> tuple[str, ...]:
+    patterns = (value,) if isinstance(value, str) else tuple(value)
+    if not all(isinstance(p, str) for p in patterns):
+        raise TypeError(f"{name} must be names of operators, which may have *")
+    return patterns
+
+
+def _phases(value: Any) -> tuple[str, ...]:
+    phases = (value,) if isinstance(value, str) else tuple(value)
+    for phase in phases:
+        if phase not in PHASES:
+            raise ValueError(f"phases must be of {', '.join(PHASES)}, not {phase!r}")
+    return phases

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from .._random_balls import Balls, Interval
+from ._aten import common
 from ._aten.layers import _eps, _with_eps
 from ._tensors import array_inside as as_array
 
@@ -396,9 +397,23 @@ def _quotient(x: Any, y: Any) -> Any:
     return x / y
 
 
+def held(x: torch.Tensor, dtype: torch.dtype) -> bool:
+    """Whether a format has all numbers of a tensor."""
+    with torch._C._DisableTorchDispatch():
+        return common.held(x, dtype)
+
+
 def convert(at: Any, nearest: Any, x: torch.Tensor, **options: Any) -> Any:
-    """A conversion to a narrower format."""
+    """A conversion to a narrower format, or of integers."""
     a = _wide(x)
+    if not x.is_floating_point() and a.size and float(np.abs(a).max()) >= 2.0**53:
+        made, values = np.array(nearest, order="C"), np.asarray(as_array(x)).reshape(-1).tolist()
+        at.last(made).enclosed(
+            made.reshape(-1),
+            [i for i, v in enumerate(values) if v],
+            lambda places, bits: [Interval(Fraction(values[i]), Fraction(values[i]), bits) for i in places],
+        )
+        return made
     plain = np.isfinite(a) & (a != 0)
     return np.where(plain, at.last(nearest).settle(np.where(plain, a, 0.0), None, lambda places, bits: []), nearest)
 

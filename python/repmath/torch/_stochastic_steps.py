@@ -30,7 +30,7 @@ from .. import (
 )
 from .._random_inverses import pi
 from . import _dispatch_key, _stochastic_rows
-from ._aten import common, foreach_fused
+from ._aten import common, complex_quotients, foreach_fused
 from ._aten.common import KERNELS, Array, Uncovered
 from ._aten.table import OPERATORS, lines
 from ._formula import formula as plain_formula
@@ -58,7 +58,7 @@ _DECOMPOSE = frozenset(
     "geqrf linalg_qr linalg_householder_product ormqr linalg_eigh linalg_svd linalg_pinv linalg_lstsq matrix_exp".split()
 )
 # They round each of their arrays once, which have a number of their own.
-_ONCE = frozenset("linspace histogramdd_edges histc angle".split())
+_ONCE = frozenset("arange arange_step linspace histogramdd_edges histc angle".split())
 _NAMES = {line.name for line in lines() if line.function in _FUNCTIONS | _ONCE | _DECOMPOSE}
 # They write into their arguments themselves.
 WRITE = frozenset(
@@ -255,9 +255,37 @@ class Steps:
         return self._done(self._rows(a, axis, nearest, lambda x, n: (x * x).total().sqrt()))
 
     @_rounds
-    def products(self, a: Array, b: Array, dtype: Any = None) -> Array:
+    def products(self, a: Array, b: Array, dtype: Any = None, bias: Any = None) -> Array:
         words = {key: self.at.words[key] for key in ("seed", "stream")}
-        return self._done(np.asarray(_random_modes.matmul(a, b, self.at.words["mode"], dtype=dtype, **words)))
+        return self._done(np.asarray(_random_modes.matmul(a, b, self.at.words["mode"], bias=bias, dtype=dtype, **words)))
+
+    def dots(self, a: Array, b: Array) -> Array:
+        """Of the last axes."""
+        return self.products(a[..., None, :], b[..., None])[..., 0, 0]
+
+    @_rounds
+    def quotients(self, *parts: Array) -> tuple[Array, Array]:
+        """The parts of quotients of complex numbers."""
+        narrow = parts[0].dtype != np.float64
+        nearest = complex_quotients.quotients(*parts)
+        wide = complex_quotients.quotients(*(v.astype(np.float64) for v in parts)) if narrow else nearest
+        rows = list(zip(*(v.reshape(-1).tolist() for v in parts), strict=True))
+
+        def value(i: int, part: int) -> Fraction | None:
+            if not all(map(math.isfinite, rows[i])) or not any(rows[i][2:]):
+                return None
+            a, b, c, d = map(Fraction, rows[i])
+            return (b * c - a * d if part else a * c + b * d) / (c * c + d * d)
+
+        first, second = (self._exactly(nearest[k], functools.partial(value, part=k), wide[k]) for k in (0, 1))
+        return first, second
+
+    @_rounds
+    def multiples(self, start: float, step: float, n: int, form: Any) -> Array:
+        """start + i step."""
+        first, by, wide = Fraction(start), Fraction(step), np.zeros(n)
+        wide[:] = _core.ufuncs["fma"](np.float64(step), np.arange(n, dtype=np.float64), np.float64(start))
+        return self._exactly(common.convert_array(wide, np.dtype(form)), lambda i: first + i * by, wide)
 
     def _scattered(self, nearest: Array, terms: Array, at: Array) -> Array:
         if not np.isfinite(terms).all():
@@ -396,7 +424,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 @contextlib.contextmanager
-def _running(steps: Steps) -> Iterator[None]:
+def _running(steps: Steps | None) -> Iterator[None]:
     """Operators that are called meanwhile are PyTorch's own: a function of the table calls those that move and select."""
     with torch._C._DisableTorchDispatch(), _dispatch_key.native(), _core.Environment(), np.errstate(all="ignore"):
         HERE.steps = steps

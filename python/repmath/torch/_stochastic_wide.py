@@ -34,6 +34,7 @@ import torch
 
 from .. import _random_modes
 from .._random_balls import Interval, Last
+from ._aten.common import held
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError
 from ._stochastic_exact import NARROW, Call, Unknown, divisors, widened
@@ -72,6 +73,22 @@ def _listed(made: Any) -> list[Any]:
     return list(made) if isinstance(made, (list, tuple)) else [made]
 
 
+def _has_floats(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_floats, value))
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _of_integers(value: Any) -> Any:
+    """Integers that binary64 holds, in binary64, where all tensors of a call are such."""
+    if isinstance(value, torch.Tensor):
+        with torch._C._DisableTorchDispatch():
+            if not held(value, torch.float64):
+                raise Unknown("of integers beyond 2**53 it is")
+            return value.to(torch.float64)
+    return [_of_integers(v) for v in value] if isinstance(value, (list, tuple)) else widened(value)
+
+
 def rounded(at: Any, name: str, func: Any, args: Any, kwargs: Any, nearest: Any) -> Any:
     """The results of a call, whose results to nearest are `nearest`; each array of them has words of its own.
 
@@ -85,9 +102,8 @@ def rounded(at: Any, name: str, func: Any, args: Any, kwargs: Any, nearest: Any)
             wide = _listed(nearest)
         else:
             given = args[:1] if name.startswith("fake_quantize_per_channel") else args  # whose scale has one format
-            wide = _listed(
-                func(*(widened(v) for v in given), *args[len(given) :], **{k: widened(v) for k, v in kwargs.items()})
-            )
+            each = widened if any(map(_has_floats, (*args, *kwargs.values()))) else _of_integers
+            wide = _listed(func(*(each(v) for v in given), *args[len(given) :], **{k: each(v) for k, v in kwargs.items()}))
     except (UncoveredOperatorError, TypeError, ValueError, RuntimeError):
         raise Unknown("it is") from None
     zeros = at.words["mode"] == "stochastic" or SUMS.match(name) is not None

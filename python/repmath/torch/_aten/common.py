@@ -98,6 +98,9 @@ def _convert_complex(t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         raise Uncovered("complex numbers")
     if not t.is_complex():
         return convert(t, _PARTS[dtype]).to(dtype)
+    if HERE.steps is not None:
+        parts = torch.view_as_real(t.resolve_conj())
+        return torch.complex(*(convert(parts[..., i].contiguous(), _PARTS[dtype]) for i in (0, 1)))
     return torch.view_as_complex(convert(torch.view_as_real(t.resolve_conj()), _PARTS[dtype]).contiguous())
 
 
@@ -357,8 +360,8 @@ def length(a: Array, axis: Any = None, keepdims: bool = False, dtype: Any = None
 
 
 @_stepped
-def products(a: Array, b: Array, dtype: Any = None) -> Any:
-    return _reductions.matmul(a, b, dtype=dtype)
+def products(a: Array, b: Array, dtype: Any = None, bias: Any = None) -> Any:
+    return _reductions.matmul(a, b, dtype=dtype, bias=bias)
 
 
 @_stepped

@@ -7,9 +7,10 @@ import numpy as np
 import torch
 
 from ... import _contractions
+from .._stepwise import HERE
 from .._tensors import as_array, as_tensor
 from . import elementwise, matmul_conv, multistep, reductions  # noqa: F401  # extended here
-from .common import KERNELS, PARTS, Uncovered, apply, convert, integers, kernel, widened, write
+from .common import KERNELS, PARTS, Uncovered, apply, convert, integers, kernel, products, widened, write
 from .complex_quotients import quotients
 
 _Tensor: TypeAlias = torch.Tensor
@@ -47,6 +48,14 @@ def _added(real: Any, x: Any, y: Any, alpha: Any = 1) -> _Tensor:
     return _joined(real(a, c, alpha=alpha), real(b, d, alpha=alpha))
 
 
+def _number(v: Any, dtype: torch.dtype) -> _Tensor:
+    wide = torch.tensor(v, dtype=torch.complex128)
+    made = wide.to(dtype)
+    if not torch.equal(made.to(wide.dtype), wide):
+        raise Uncovered("a number that the format does not hold")
+    return made
+
+
 def _multiplied(real: Any, x: Any, y: Any) -> _Tensor:
     dtype = _format(x, y)
     if not _is_complex(x):
@@ -56,13 +65,11 @@ def _multiplied(real: Any, x: Any, y: Any) -> _Tensor:
         y = convert(y, PARTS[dtype]) if isinstance(y, torch.Tensor) else y
         return _joined(real(a, y), real(b, y))
     if not isinstance(y, torch.Tensor):
-        y = torch.tensor(y, dtype=torch.complex128)
-        if dtype is not torch.complex128 and not torch.equal(y.to(dtype).to(y.dtype), y):
-            raise Uncovered("a complex number that the format does not hold")
+        y = _number(y, dtype)
     a, b, c, d = (as_array(t) for t in torch.broadcast_tensors(a, b, *_parts(y, dtype)))
     left = np.stack((a, b), -1)
-    re = _contractions.vecdot(left, np.stack((c, -d), -1))
-    im = _contractions.vecdot(left, np.stack((d, c), -1))
+    dot = _contractions.vecdot if HERE.steps is None else HERE.steps.dots
+    re, im = (dot(left, np.stack(pair, -1)) for pair in ((c, -d), (d, c)))
     return _joined(as_tensor(np.asarray(re)), as_tensor(np.asarray(im)))
 
 
@@ -74,12 +81,10 @@ def _divided(real: Any, x: Any, y: Any, rounding_mode: str | None = None) -> _Te
         given: list[Any] = []
         for v in (x, y):
             if not isinstance(v, torch.Tensor):
-                v = torch.tensor(v, dtype=torch.complex128)
-                if dtype is not torch.complex128 and not torch.equal(v.to(dtype).to(v.dtype), v):
-                    raise Uncovered("a number that the format does not hold")
+                v = _number(v, dtype)
             given += _parts(v, dtype)
         arrays = [np.ascontiguousarray(as_array(t)) for t in torch.broadcast_tensors(*given)]
-        return _joined(*(as_tensor(a) for a in quotients(*arrays)))
+        return _joined(*(as_tensor(a) for a in (quotients if HERE.steps is None else HERE.steps.quotients)(*arrays)))
     a, b = _parts(x, dtype)
     y = convert(y, PARTS[dtype]) if isinstance(y, torch.Tensor) else y
     return _joined(real(a, y), real(b, y))
@@ -157,6 +162,8 @@ def _extend_product(name: str) -> None:
             return made
         if keywords:
             raise Uncovered(f"{next(iter(keywords))} of complex matrices")
+        if HERE.steps is not None:
+            return _joined(*(as_tensor(products(as_array(p), as_array(q))) for p, q in _sides(a, b)))
         return _joined(*(real(*side) for side in _sides(a, b)))
 
     KERNELS[name] = call
@@ -173,6 +180,11 @@ def _extend_product_and_sum(name: str) -> None:
         if _is_complex(beta) or _is_complex(alpha):
             raise Uncovered("a complex alpha or beta")
         terms = (t.contiguous() for t in _parts(c, _format(a, c)))
+        if HERE.steps is not None:
+            if beta != 1 or alpha != 1:
+                raise Uncovered("alpha or beta of complex matrices")
+            pairs = zip(terms, _sides(a, b), strict=True)
+            return _joined(*(as_tensor(products(as_array(p), as_array(q), bias=as_array(t))) for t, (p, q) in pairs))
         return _joined(*(real(t, *side, beta=beta, alpha=alpha) for t, side in zip(terms, _sides(a, b), strict=True)))
 
     KERNELS[name] = call

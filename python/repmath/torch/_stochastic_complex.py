@@ -1,0 +1,83 @@
+"""Operators of stochastic() of complex numbers, Fourier transforms, and what is made of no numbers with a point: integers, or none.
+
+Complex numbers are composed of real ones (`_aten.complex_numbers`): each array of parts that is made on the way is rounded as one of a composed operator, real
+parts before imaginary ones (specification section 1a). So a sum or a product has real parts with the words of elements 0, 1, ..., and imaginary parts with
+those from 2^40 on. Transforms have the same words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from .. import _random_fourier, _random_modes
+from ._aten.common import KERNELS, PARTS, Uncovered, held
+from ._aten.table import OPERATORS
+from ._stochastic_steps import Steps, _running
+from ._stochastic_steps import tensors as floats
+from ._tensors import FORMATS
+
+_TRANSFORMS = frozenset("fft_c2c fft_r2c fft_c2r".split())
+_MAKE = _TRANSFORMS | {"polar"}
+# Functions of the table whose steps are asked for one by one.
+_FUNCTIONS = frozenset(
+    "add subtract multiply divide reciprocal power sum mean mm bmm mv dot vdot addmm baddbmm addmv exp log sqrt direction magnitude angle polar to_copy "
+    "copy".split()
+)
+
+
+def results(value: Any) -> Iterator[torch.Tensor]:
+    """Tensors of numbers that are rounded."""
+    if isinstance(value, torch.Tensor):
+        if value.dtype in FORMATS or value.dtype in PARTS:
+            yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from results(v)
+
+
+def takes(func: Any, args: Any, kwargs: Any) -> bool:
+    """Whether a call has complex numbers, or makes some of real ones."""
+    line = OPERATORS.get(func)
+    if line is None or line.way not in ("rounds", "composes"):
+        return False
+    if line.function in _MAKE or getattr(kwargs.get("dtype"), "is_complex", False):
+        return True
+    return any(t.is_complex() for t in results((args, list(kwargs.values()))))
+
+
+def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """The results of a call; raises Uncovered for one without these modes."""
+    function = OPERATORS[func].function
+    if not all(t.is_cpu for t in results(args)):
+        raise Uncovered("tensors that are not on the CPU")
+    if function in _TRANSFORMS:
+        place = _random_modes.place(*(at.words[key] for key in ("mode", "seed", "stream")))
+        with _random_fourier.rounding_by(place), _running(None):
+            return KERNELS[function](*args, **kwargs)
+    if function not in _FUNCTIONS:
+        raise Uncovered("complex numbers")
+    with _running(Steps(at)):
+        return KERNELS[function](*args, **kwargs)
+
+
+def as_floats(made: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments of a call of integers with a result in a format that holds them, in that format: they count as numbers. As they are, where it does not."""
+    kinds = {t.dtype for t in floats(made)}
+    dtype = next(iter(kinds))
+
+    def integers(v: Any) -> Iterator[torch.Tensor]:
+        if isinstance(v, torch.Tensor):
+            yield v
+        elif isinstance(v, (list, tuple)):
+            for u in v:
+                yield from integers(u)
+
+    def converted(v: Any) -> Any:
+        if isinstance(v, torch.Tensor):
+            return v.to(dtype)
+        return type(v)(converted(u) for u in v) if isinstance(v, (list, tuple)) else v
+
+    with torch._C._DisableTorchDispatch():
+        if len(kinds) > 1 or not all(held(t, dtype) for t in integers((args, list(kwargs.values())))):
+            return args, kwargs
+        return tuple(converted(v) for v in args), {k: converted(v) for k, v in kwargs.items()}
