@@ -168,7 +168,10 @@ class _Rows:
         e = e.reshape(-1)
         made = np.zeros(m, object)
         sines = (e - m // 4) % m
-        for a, at, sign in ((re, sines if part else e, self.sign if part else 1), (im, e if part else sines, 1 if part else -self.sign)):
+        for a, at, sign in (
+            (re, sines if part else e, self.sign if part else 1),
+            (im, e if part else sines, 1 if part else -self.sign),
+        ):
             np.add.at(made, at, a * sign)
         return made, unit
 
@@ -249,14 +252,24 @@ def _times_root(c: _Array, p: int) -> _Array:
 
 
 def rounded(
-    x: _Array, axes: tuple[int, ...], lengths: tuple[int, ...], kind: str, sign: int, scale: str, place: tuple[str, int, int, int]
+    x: _Array,
+    axes: tuple[int, ...],
+    lengths: tuple[int, ...],
+    kind: str,
+    sign: int,
+    scale: str,
+    place: tuple[str, int, int, int],
 ) -> _Array:
     """As `fft._transform`, under a random mode."""
     nearest = fft.plain(x, axes, lengths, kind, sign, scale)
     if not nearest.size:
         return nearest
     narrow = nearest.dtype in (np.float32, np.complex64)
-    wide = fft.plain(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64), axes, lengths, kind, sign, scale) if narrow else nearest
+    wide = (
+        fft.plain(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64), axes, lengths, kind, sign, scale)
+        if narrow
+        else nearest
+    )
     halves = (*lengths[:-1], lengths[-1] // 2 + 1)
     for axis, count in zip(axes, halves if kind == "to real" else lengths, strict=True):
         x = fft._resized(x, axis, count)

@@ -247,7 +247,10 @@ def test_operators_without_the_rule_are_named():
     with stochastic(strict=False) as block:
         got = torch.addmm(z, z, z, alpha=2)
         torch.addmm(torch.eye(4).to_sparse(), z.real, z.real)
-    assert block.uncovered["addmm.default: of alpha or beta of complex matrices it is not there"] == 1 and len(block.uncovered) == 2
+    assert (
+        block.uncovered["addmm.default: of alpha or beta of complex matrices it is not there"] == 1
+        and len(block.uncovered) == 2
+    )
     with repmath.torch.reproducible():
         assert got.equal(torch.addmm(z, z, z, alpha=2))
 

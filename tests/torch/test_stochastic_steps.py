@@ -821,32 +821,3 @@ def test_numbers_after_a_composed_operator_stay():
     with reproducible():
         assert near.equal(F.mish(x))
     assert first.equal(second) and block.calls == 2
-
-
-@pytest.mark.parametrize("mode", ["stochastic", "up_down"])
-def test_sparse_tensors_are_refused_where_they_round(mode):
-    """They were to nearest without a word; what only moves their elements stays."""
-    dense, other = numbers(5, 5) * torch.eye(5), numbers(5, 4)
-    places, values = torch.zeros(1, 3, dtype=torch.long), numbers(3)
-    calls = {
-        "_sparse_addmm": lambda: torch.sparse.mm(dense.to_sparse_coo(), other),
-        "mm": lambda: dense.to_sparse_csr() @ other,
-        "_sparse_sparse_matmul": lambda: torch.sparse.mm(dense.to_sparse_coo(), dense.to_sparse_coo()),
-        "sparse_sampled_addmm": lambda: torch.sparse.sampled_addmm(dense.to_sparse_csr(), other, other.T.contiguous()),
-        "_sparse_mm_reduce_impl": lambda: torch.sparse.mm(dense.to_sparse_csr(), other, "sum"),
-        "mul": lambda: torch.mul(dense.to_sparse_coo(), 0.3),
-        "_coalesce": lambda: torch.sparse_coo_tensor(places, values, (2,)).coalesce(),
-        "_to_dense": lambda: torch.sparse_coo_tensor(places, values, (2,)).to_dense(),
-    }
-    for name, call in calls.items():
-        with (
-            stochastic(SEED, SAMPLE, mode),
-            pytest.raises(repmath.torch.UncoveredOperatorError, match=f"{name}.*sparse tensors"),
-        ):
-            call()
-        with stochastic(SEED, SAMPLE, mode, strict=False) as block:
-            call()
-        assert any(name in found for found in block.uncovered), name
-    with stochastic(SEED, SAMPLE, mode) as block:
-        assert torch.equal(dense.to_sparse_coo().to_dense(), dense)
-    assert not block.uncovered

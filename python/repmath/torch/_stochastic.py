@@ -33,6 +33,7 @@ from ._aten.common import Uncovered, same_number
 from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
+from ._stochastic_complex import _as_arrays, _as_tensors
 from ._stochastic_exact import Unknown
 from ._stochastic_places import PHASES, Places, Rounding, _number, _patterns, _phases, _terms
 from ._stochastic_steps import tensors as _tensors
@@ -702,17 +703,6 @@ class stochastic:
         self.uncovered[f"{name}: {reason} not there"] += 1
 
 
-def _as_arrays(made: Any) -> Any:
-    return tuple(None if v is None else as_array(v) for v in made) if isinstance(made, (list, tuple)) else as_array(made)
-
-
-def _as_tensors(made: Any) -> Any:
-    def tensor(v: Any) -> Any:
-        return v if v is None or isinstance(v, torch.Tensor) else as_tensor(np.asarray(v))
-
-    return tuple(tensor(v) for v in made) if isinstance(made, tuple) else tensor(made)
-
-
 class _Mode(TorchDispatchMode):
     """Sees every operator before the library does."""
 
@@ -728,11 +718,9 @@ class _Mode(TorchDispatchMode):
             rounds = name.removeprefix("repmath::").removesuffix(".default") not in _OWN_SELECTS
         else:
             rounds = func.namespace == "aten" and name in _ROUNDS
-        if _stochastic_steps.is_sparse(name, rounds, args) and block._takes(name, block.calls):
-            block._lacks(name, "of sparse tensors it is")
-            return func(*args, **kwargs)
+        of_sparse = _stochastic_steps.is_sparse(name, rounds, args)
         of_complex = func.namespace == "aten" and _stochastic_complex.takes(func, args, kwargs)
-        if not rounds and not of_complex:
+        if not rounds and not of_complex and not of_sparse:
             return func(*args, **kwargs)
         if not of_complex and not any(True for _ in _tensors((args, list(kwargs.values())))):
             made = func(*args, **kwargs)  # of integers, or of none
@@ -742,7 +730,8 @@ class _Mode(TorchDispatchMode):
                 args, kwargs = _stochastic_complex.as_floats(made, args, kwargs)
         number = block.calls
         try:
-            made = self._rounded(_Place(block), name, number, func, args, kwargs)
+            rounded = self._sparse if of_sparse else self._rounded
+            made = rounded(_Place(block), name, number, func, args, kwargs)
         except BaseException:
             block.calls = number + 1
             raise
@@ -776,6 +765,21 @@ class _Mode(TorchDispatchMode):
         if made is not args[0]:
             args[0].copy_(made)
         return args[0]
+
+    def _sparse(self, at: _Place, name: str, number: int, func: Any, args: Any, kwargs: Any) -> Any:
+        block = self.block
+        if not block._takes(name, number):
+            return func(*args, **kwargs)
+        if _stochastic_steps.sparse_function(func) is None:
+            block._lacks(name, "of sparse tensors it is")
+            return func(*args, **kwargs)
+        if block.mode == "up_down":
+            return self._perturbed(at, name, func(*args, **kwargs))
+        try:
+            return _stochastic_steps.of_sparse(at, func, args, kwargs)
+        except (_Lacks, Uncovered) as error:
+            block._lacks(name, f"of {error} it is")
+            return func(*args, **kwargs)
 
     def _complex(self, at: _Place, name: str, func: Any, args: Any, kwargs: Any) -> Any:
         try:
@@ -885,7 +889,7 @@ class _Mode(TorchDispatchMode):
         for i, result in enumerate(found):
             if i > 0:
                 at.next()
-            array = as_array(result)
+            array = as_array(_stochastic_steps.values_of(result))
             moved = _random_modes.up_down(array, at.words["seed"], at.words["stream"], own=True)
             if moved is not array:
                 array[...] = moved

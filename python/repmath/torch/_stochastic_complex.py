@@ -7,6 +7,7 @@ those from 2^40 on. Transforms have the same words."""
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
 from .. import _random_fourier, _random_modes
@@ -15,6 +16,8 @@ from ._aten.table import OPERATORS
 from ._stochastic_steps import Steps, _running
 from ._stochastic_steps import tensors as floats
 from ._tensors import FORMATS
+from ._tensors import array_inside as as_array
+from ._tensors import tensor_inside as as_tensor
 
 _TRANSFORMS = frozenset("fft_c2c fft_r2c fft_c2r".split())
 _MAKE = _TRANSFORMS | {"polar"}
@@ -81,3 +84,14 @@ def as_floats(made: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
         if len(kinds) > 1 or not all(held(t, dtype) for t in integers((args, list(kwargs.values())))):
             return args, kwargs
         return tuple(converted(v) for v in args), {k: converted(v) for k, v in kwargs.items()}
+
+
+def _as_arrays(made: Any) -> Any:
+    return tuple(None if v is None else as_array(v) for v in made) if isinstance(made, (list, tuple)) else as_array(made)
+
+
+def _as_tensors(made: Any) -> Any:
+    def tensor(v: Any) -> Any:
+        return v if v is None or isinstance(v, torch.Tensor) else as_tensor(np.asarray(v))
+
+    return tuple(tensor(v) for v in made) if isinstance(made, tuple) else tensor(made)

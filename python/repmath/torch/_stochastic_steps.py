@@ -30,7 +30,7 @@ from .. import (
 )
 from .._random_inverses import pi
 from . import _dispatch_key, _stochastic_rows
-from ._aten import common, complex_quotients, foreach_fused
+from ._aten import common, complex_quotients, embedding_bag, foreach_fused, sparse
 from ._aten.common import KERNELS, Array, Uncovered
 from ._aten.table import OPERATORS, lines
 from ._formula import formula as plain_formula
@@ -80,16 +80,18 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
             yield from tensors(v)
 
 
-# What rounds of sparse tensors, beside what has a line in the table: products, and the sums in which elements of one place come together.
+# What rounds of sparse tensors, beside what has a line in the table: products, and what brings elements of one place together.
 _SPARSE = frozenset(
     f"{name}.default"
     for name in "_sparse_mm _sparse_sparse_matmul _sparse_addmm sparse_sampled_addmm _sparse_mm_reduce_impl _sparse_mm_reduce_impl_backward".split()
 )
-_COALESCE = frozenset("_coalesce.default _to_dense.default _to_sparse_csr.default _to_sparse_csc.default".split())
+_COALESCE = frozenset(
+    "_coalesce.default _to_dense.default _to_sparse.default _to_sparse.sparse_dim _to_sparse_csr.default _to_sparse_csc.default sparse_mask.default".split()
+)
 
 
 def is_sparse(name: str, rounds: bool, args: Any) -> bool:
-    """Whether a call rounds numbers of a sparse tensor, which no random mode has."""
+    """Whether a call rounds numbers of a sparse tensor."""
     found = [t for t in tensors(args) if t.layout is not torch.strided]
     if name in _COALESCE:
         return any(t.layout is torch.sparse_coo and not t.is_coalesced() for t in found)
@@ -396,6 +398,77 @@ class Steps:
             return self._done(nearest)
         return self._scattered(nearest, terms.reshape(len(terms), -1).astype(np.float64), at.reshape(-1))
 
+    def _sum_of(
+        self, name: str, tensors: tuple[torch.Tensor, ...], value: Callable[[int], Fraction], *between: Any, **options: Any
+    ) -> torch.Tensor:
+        """A function of the table of tensors of one format, of which the first may come before other arguments; its values are rational."""
+
+        def of(*given: torch.Tensor) -> Array:
+            return as_array(KERNELS[name](given[0], *between, *given[1:], **options))
+
+        def finite(i: int) -> Fraction | None:
+            try:
+                return value(i)
+            except (ValueError, OverflowError):  # of infinities and NaN
+                return None
+
+        return as_tensor(self._exactly(of(*tensors), finite, of(*(t.to(torch.float64) for t in tensors))))
+
+    @_rounds
+    def index_add(self, x: torch.Tensor, index: torch.Tensor, values: torch.Tensor, alpha: float) -> torch.Tensor:
+        """Along the first axis."""
+        start, terms = (as_array(t.to(torch.float64)).reshape(len(t), -1) for t in (x, values))
+        at, factor, width = as_array(index), Fraction(alpha), max(start.shape[1], 1)
+
+        def value(i: int) -> Fraction:
+            row, column = divmod(i, width)
+            some = terms[at == row, column].tolist()
+            return Fraction(float(start[row, column])) + factor * sum(map(Fraction, some), Fraction(0))
+
+        if not x.numel():
+            return x.clone()
+        return self._sum_of("index_add", (x, values), value, 0, index, alpha=alpha)
+
+    @_rounds
+    def product_and_sum(
+        self, name: str, c: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: float, alpha: float
+    ) -> torch.Tensor:
+        """beta c + alpha a b."""
+        shape = (*a.shape[:-1], b.shape[-1])
+        start, left, right = (as_array(t.to(torch.float64)) for t in (c, a, b))
+        start = np.broadcast_to(start, shape)
+
+        def value(i: int) -> Fraction:
+            *batch, row, column = np.unravel_index(i, shape)
+            pairs = zip(left[(*batch, row)].tolist(), right[(*batch, slice(None), column)].tolist(), strict=True)
+            total = sum((Fraction(p) * Fraction(q) for p, q in pairs), Fraction(0))
+            own = (
+                Fraction(float(start[(*batch, row, column)])) * Fraction(beta) if beta else 0
+            )  # a factor of 0 leaves out what it multiplies
+            return own + total * Fraction(alpha)
+
+        return self._sum_of(name, (c, a, b), value, beta=beta, alpha=alpha)
+
+    @_rounds
+    def weighted(
+        self, weights: torch.Tensor, lines: torch.Tensor, bags: torch.Tensor, size: int, dtype: torch.dtype
+    ) -> torch.Tensor:
+        """The sums of the weighted lines of each bag."""
+        factors, rows, at = as_array(weights.to(torch.float64)), as_array(lines.to(torch.float64)), as_array(bags)
+        width = max(rows.shape[1], 1)
+
+        def of(kind: torch.dtype) -> Array:
+            return as_array(
+                embedding_bag._collected(lines, bags, size, lines.shape[1], kind, embedding_bag._weighted(weights, kind))
+            )
+
+        def value(i: int) -> Fraction | None:
+            row, column = divmod(i, width)
+            pairs = zip(factors[at == row].tolist(), rows[at == row, column].tolist(), strict=True)
+            return sum((Fraction(p) * Fraction(q) for p, q in pairs), Fraction(0))
+
+        return as_tensor(self._exactly(of(dtype), value, of(torch.float64)))
+
     @_rounds
     def scatter_add(self, x: Array, axis: int, index: Array, source: Array) -> Array:
         """Each element of x with those of the source whose place along the axis the index gives."""
@@ -441,6 +514,25 @@ def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
             return func(*args, **kwargs)
     with _running(Steps(at, once=OPERATORS[func].function in _ONCE)):
         return KERNELS[OPERATORS[func].function](*args, **kwargs)
+
+
+def sparse_function(func: Any) -> Any:
+    """The function of an operator of sparse tensors that rounds."""
+    return sparse.FUNCTIONS.get(func)
+
+
+def of_sparse(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    """The results of a call of sparse tensors, of which each array of values is one."""
+    with _running(Steps(at)):
+        return sparse.FUNCTIONS[func](*args, **kwargs)
+
+
+def values_of(t: torch.Tensor) -> torch.Tensor:
+    """What a tensor's elements lie in."""
+    if t.layout is torch.strided:
+        return t
+    with torch._C._DisableTorchDispatch():
+        return t._values() if t.layout is torch.sparse_coo else t.values()
 
 
 def written(at: Any, func: Any, args: Any, kwargs: Any) -> Any:

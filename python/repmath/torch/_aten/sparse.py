@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from .._stepwise import HERE
 from .._tensors import FORMATS
 from .common import KERNELS, Uncovered
 
@@ -67,11 +68,20 @@ def _one_format(*tensors: torch.Tensor) -> None:
         raise Uncovered(f"sparse tensors of {', '.join(str(t.dtype) for t in tensors)}")
 
 
+def _index_added(x: torch.Tensor, index: torch.Tensor, values: torch.Tensor, alpha: Any = 1) -> torch.Tensor:
+    """Along the first axis."""
+    if HERE.steps is not None:
+        drawn: torch.Tensor = HERE.steps.index_add(x, index, values, alpha)
+        return drawn
+    made: torch.Tensor = KERNELS["index_add"](x, 0, index, values, alpha=alpha)
+    return made
+
+
 def _together(indices: torch.Tensor, values: torch.Tensor, shape: Any, sparse_dim: int) -> torch.Tensor:
     """A coalesced tensor, of places of which some may be the same."""
     sizes = tuple(shape[:sparse_dim])
     found, inverse = torch.unique(_places(indices, sizes), return_inverse=True)
-    total = KERNELS["index_add"](values.new_zeros(len(found), *values.shape[1:]), 0, inverse, values)
+    total = _index_added(values.new_zeros(len(found), *values.shape[1:]), inverse, values)
     lines: list[torch.Tensor] = []
     for size in reversed(sizes):
         lines.insert(0, found % size)
@@ -140,8 +150,7 @@ def _added(x: torch.Tensor, y: torch.Tensor, alpha: Any) -> torch.Tensor:
         raise Uncovered("a sum of these layouts")
     sizes, inner = tuple(y.shape[: y.sparse_dim()]), y.shape[y.sparse_dim() :]
     flat = x.reshape(math.prod(sizes), *inner)
-    made: torch.Tensor = KERNELS["index_add"](flat, 0, _places(y._indices(), sizes), y._values(), alpha=alpha)
-    return made.reshape(x.shape)
+    return _index_added(flat, _places(y._indices(), sizes), y._values(), alpha).reshape(x.shape)
 
 
 @_function(aten.add.Tensor)

@@ -5,14 +5,15 @@ ones, all numbers must be finite, since beside a 0 that is there an infinity giv
 also if its terms cancel.
 """
 
+import functools
 import math
 from typing import TypeAlias
 
 import torch
 
-from ..._reductions import matmul
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Uncovered, convert, widened
+from .common import KERNELS, Uncovered, convert, products, widened
 from .embedding_bag import _collected, _weighted
 from .reductions import alike
 from .sparse import _coalesced, _function, _is_coo, _is_sparse, _of_pattern, _one_format, to_dense
@@ -36,6 +37,9 @@ def _dense(*operands: _Tensor) -> list[_Tensor]:
 
 def _sums(weights: _Tensor, lines: _Tensor, bags: _Tensor, size: int, dtype: torch.dtype) -> _Tensor:
     """The exact sum of the weighted lines of each bag, rounded once."""
+    if HERE.steps is not None:
+        drawn: _Tensor = HERE.steps.weighted(weights, lines, bags, size, dtype)
+        return drawn
     return _collected(lines, bags, size, lines.shape[1], dtype, _weighted(weights, dtype))
 
 
@@ -87,13 +91,24 @@ def mm(a: _Tensor, b: _Tensor) -> _Tensor:
     """RN(sum of products), dense where one of them is."""
     if _is_sparse(a) and _is_sparse(b):
         return _of_two_sparse(a, b)
-    made: _Tensor = KERNELS["mm"](*_dense(a, b))
-    return made
+    return _product("mm", *_dense(a, b))
 
 
 @_function(aten.mv.default)
 def mv(a: _Tensor, x: _Tensor) -> _Tensor:
-    made: _Tensor = KERNELS["mv"](*_dense(a, x))
+    return _product("mv", *_dense(a, x))
+
+
+def _product(name: str, a: _Tensor, b: _Tensor) -> _Tensor:
+    if HERE.steps is not None:
+        return as_tensor(products(as_array(a), as_array(b)))
+    made: _Tensor = KERNELS[name](a, b)
+    return made
+
+
+def _product_and_sum(name: str, c: _Tensor, a: _Tensor, b: _Tensor, beta: float, alpha: float) -> _Tensor:
+    function = KERNELS[name] if HERE.steps is None else functools.partial(HERE.steps.product_and_sum, name)
+    made: _Tensor = function(c, a, b, beta=beta, alpha=alpha)
     return made
 
 
@@ -106,8 +121,7 @@ def addmm(c: _Tensor, a: _Tensor, b: _Tensor, *, beta: float = 1, alpha: float =
         raise Uncovered("a product of two sparse matrices with alpha, or one to which something is added")
     if _is_sparse(c):
         raise Uncovered("a sparse matrix to which a product is added")
-    made: _Tensor = KERNELS["addmm"](c, *_dense(a, b), beta=beta, alpha=alpha)
-    return made
+    return _product_and_sum("addmm", c, *_dense(a, b), beta=beta, alpha=alpha)
 
 
 @_function(aten.sparse_sampled_addmm.default)
@@ -127,7 +141,7 @@ def sampled_addmm(c: _Tensor, a: _Tensor, b: _Tensor, *, beta: float = 1, alpha:
     columns = (c.col_indices().reshape(size, -1) + matrix * m if size else c.col_indices()).reshape(-1)
     left = a.reshape(size * n, inner)[rows, None, :]
     right = b.mT.reshape(size * m, inner)[columns, :, None]
-    made = KERNELS["baddbmm"](values.reshape(-1, 1, 1), left, right, beta=beta, alpha=alpha)
+    made = _product_and_sum("baddbmm", values.reshape(-1, 1, 1), left, right, beta, alpha)
     return _of_pattern(c, made.reshape(values.shape))
 
 
@@ -162,11 +176,11 @@ def mm_reduce(a: _Tensor, b: _Tensor, reduce: str) -> tuple[_Tensor, _Tensor]:
         return convert(_divided(total, counts), a.dtype), nowhere
     if reduce not in ("amax", "amin"):
         raise Uncovered(f"reduce={reduce!r}")
-    products = KERNELS["multiply"](values[:, None], b[columns])
+    rounded = KERNELS["multiply"](values[:, None], b[columns])
     chosen = torch.full((size, width), len(values), dtype=torch.int64)
     made = torch.zeros(size, width, dtype=a.dtype)
     for found, places in alike(rows):
-        of_rows = products[places]
+        of_rows = rounded[places]
         at = (of_rows.argmax if reduce == "amax" else of_rows.argmin)(1, keepdim=True)  # a NaN before all numbers
         chosen[found], made[found] = places[:, :1] + at[:, 0], of_rows.gather(1, at)[:, 0]
     return made, chosen
@@ -184,8 +198,8 @@ def mm_reduce_backward(
         lines = (g if reduce == "sum" else _divided(g, counts))[rows]
         of_a = of_b = None
         if output_mask[0]:
-            products = matmul(as_array(b[columns][:, None]), as_array(lines[:, :, None]), dtype=FORMATS[a.dtype])
-            of_a = as_tensor(products.reshape(-1))
+            made = products(as_array(b[columns][:, None]), as_array(lines[:, :, None]), dtype=FORMATS[a.dtype])
+            of_a = as_tensor(made.reshape(-1))
         if output_mask[1]:
             of_b = _sums(values, lines, columns, b.shape[0], b.dtype)
     else:
