@@ -9,11 +9,13 @@ import numpy as np
 from . import _core, _decompositions, _random_decompositions, _random_matrices, _scope
 from . import _random_fourier as _random_fourier
 from . import _random_functions as functions
+from . import _random_gradients as gradients
 from . import _random_inverses as _random_inverses
 from . import _random_layers as layers
 from ._dtypes import NAMES
 
-_FUNCTIONS = {**functions.FUNCTIONS, **layers.FUNCTIONS}
+_FUNCTIONS = {**functions.FUNCTIONS, **layers.FUNCTIONS, **gradients.FUNCTIONS}
+_MATRICES = {**layers.MATRICES, **gradients.MATRICES}
 
 
 def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, Any], seed: int, stream: int) -> Any:
@@ -28,19 +30,20 @@ def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, A
     if name in layers.DECOMPOSED:
         with _decompositions.arithmetic(_random_decompositions.Random(mode, seed, stream)):
             return layers.DECOMPOSED[name](*arguments, **keywords)
-    if name in layers.MATRICES:
+    if name in _MATRICES:
         return _of_matrices(name, mode, arguments, keywords, seed, stream)
     function, build = _FUNCTIONS[name]
     name = name.lstrip("_")
     bound = inspect.signature(function).bind(*arguments, **keywords)
     bound.apply_defaults()
     made = function(*arguments, **keywords)
-    if isinstance(made, tuple):
+    several = isinstance(made, tuple)
+    if several and name not in gradients.FUNCTIONS:
         raise TypeError(
             f"several results of {name} have no {mode} rounding: it cannot be called so in repmath.rounding.scope"
         )
-    nearest = np.asarray(made)
-    if nearest.dtype not in NAMES:
+    nearest: Any = made if several else np.asarray(made)
+    if not several and nearest.dtype not in NAMES:
         raise TypeError(f"{name} of {nearest.dtype} has no {mode} rounding: it cannot be called in repmath.rounding.scope")
     try:
         with _core.Environment(), np.errstate(all="ignore"):
@@ -49,6 +52,8 @@ def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, A
         raise TypeError(
             f"{name} with {error} has no {mode} rounding: it cannot be called in repmath.rounding.scope"
         ) from None
+    if several:
+        return found
     out = bound.arguments.get("out")
     if out is not None:
         np.copyto(made, found)
@@ -58,7 +63,7 @@ def call(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, A
 
 def _of_matrices(name: str, mode: str, arguments: tuple[Any, ...], keywords: dict[str, Any], seed: int, stream: int) -> Any:
 
-    function, build = layers.MATRICES[name]
+    function, build = _MATRICES[name]
     bound = inspect.signature(function).bind(*arguments, **keywords)
     bound.apply_defaults()
     made = function(*arguments, **keywords)
@@ -82,5 +87,5 @@ def _enter(name: str) -> None:
     _scope.handler(name)(function)
 
 
-for _name in (*_FUNCTIONS, *layers.MATRICES, *layers.DECOMPOSED):
+for _name in (*_FUNCTIONS, *_MATRICES, *layers.DECOMPOSED):
     _enter(_name)

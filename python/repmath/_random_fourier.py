@@ -142,7 +142,6 @@ class _Rows:
         if n == 1:
             return re, im, error, most
         p = min(_primes(n))
-        m = n // p
         made = [self._along(re[..., r::p], im[..., r::p], error, most, turns, w) for r in range(p)]
         error, most = made[0][2], made[0][3]
         step, k = self.modulus // n, np.arange(n)
@@ -162,7 +161,8 @@ class _Rows:
             unit = min(_least(re), _least(im))
             self.held["whole", row] = [(_whole(v, unit) * self.weights).reshape(-1) for v in (re, im)], unit
         (re, im), unit = self.held["whole", row]
-        m, e = self.modulus, np.zeros((), np.int64)
+        m = self.modulus
+        e: _Array = np.zeros((), np.int64)
         for n, k in zip(self.lengths, np.unravel_index(place, self.lengths), strict=True):
             e = np.asarray((e[..., None] + np.arange(n) * int(k) % n * (m // n)) % m)
         e = e.reshape(-1)
@@ -207,14 +207,14 @@ class _Rows:
                 found.append(Interval(exact, exact, bits))
             elif several:
                 *both, unit, error = self._made(row, bits)
-                v = Fraction(both[part][place])
-                found.append(self._scaled((v - error) * unit, (v + error) * unit, bits))
+                value = Fraction(both[part][place])
+                found.append(self._scaled((value - error) * unit, (value + error) * unit, bits))
             else:
-                c, unit = self._coefficients(row, part, place)
+                c, least = self._coefficients(row, part, place)
                 if ("turns", bits) not in self.held:
                     self.held["turns", bits] = _turns(self.modulus, bits)
                 v, spread = int((c * self.held["turns", bits]).sum()), 2 * int(np.abs(c).sum())
-                size = Fraction(2) ** (unit - bits)
+                size = Fraction(2) ** (least - bits)
                 found.append(self._scaled((v - spread) * size, (v + spread) * size, bits))
         return found
 
@@ -277,7 +277,7 @@ def rounded(
     held = np.moveaxis(x, axes, last)
     held = held.reshape(-1, *held.shape[x.ndim - len(axes) :])
     rows = _Rows(held, lengths, kind, sign, scale)
-    good = np.isfinite(held).reshape(len(held), -1).all(1)
+    good: Any = np.isfinite(held).reshape(len(held), -1).all(1)
     # Of each element, in C order of the result, its row and its place among the results of that row.
     shape = halves if kind == "from real" else lengths
     inner = np.arange(rows.n).reshape(lengths)[..., : shape[-1]].reshape(-1)
@@ -289,7 +289,7 @@ def rounded(
     for part, (near, c) in enumerate(both):
         at = *place[:3], place[3] + part * _random_modes.APART
         flat, c = np.ascontiguousarray(near).reshape(-1).copy(), np.ascontiguousarray(c).reshape(-1)
-        left = good[row]
+        left: Any = good[row]
         if narrow:
             plain = left & (c != 0)
             with np.errstate(all="ignore"):
@@ -298,7 +298,7 @@ def rounded(
             flat[plain & ~open_] = found[plain & ~open_]
             left = (plain & open_) | (left & (c == 0) & (place[0] == "random"))
         places = np.flatnonzero(left).tolist()
-        signs = np.signbit(flat)
+        signs: Any = np.signbit(flat)
 
         def enclose(some: list[int], bits: int, part: int = part) -> list[Interval]:
             return rows.enclose([(int(row[i]), part, int(where[i])) for i in some], bits)
@@ -327,7 +327,13 @@ def _enter(name: str) -> None:
 @contextlib.contextmanager
 def rounding_by(place: tuple[str, int, int, int]) -> Iterator[None]:
     """Transforms inside are rounded at this place."""
-    token = fft.HERE.set(lambda *call: rounded(*call, place))
+
+    def at_random(*call: Any) -> _Array:
+        arguments: Any = (*call, place)
+        made: _Array = rounded(*arguments)
+        return made
+
+    token = fft.HERE.set(at_random)
     try:
         yield
     finally:

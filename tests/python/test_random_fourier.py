@@ -9,7 +9,7 @@ import pytest
 import rounding_oracle
 
 import repmath
-from repmath import _random_fourier, rounding
+from repmath import rounding
 
 SEED, SAMPLE = 7, 2
 DIGITS = 1500

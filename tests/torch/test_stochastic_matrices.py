@@ -233,8 +233,8 @@ def test_words_of_indefinite_factors(dtype, mode, diagonal):
     mid, k = [[mpq(0)] * n for _ in range(n)], 0
     while k < n:
         size = 1 if pivots[k] > 0 else 2
-        for i, c in ((i, c) for i in range(k, k + size) for c in range(k, i + 1)):
-            mid[i][c] = mid[c][i] = wanted[i][c]
+        for m, c in [(k, k)] if size == 1 else [(k, k), (k + 1, k), (k + 1, k + 1)]:
+            mid[m][c] = mid[c][m] = wanted[m][c]
         k += size
     found = [rational(b)[i] for i in order]
     for r, matrix in enumerate((low, mid, [list(v) for v in zip(*low, strict=True)])):

@@ -14,6 +14,7 @@ import aten_rows  # noqa: E402, F401
 import gmpy2  # noqa: E402
 import numpy as np  # noqa: E402
 import rounding_oracle  # noqa: E402
+from drawn_gradients import beta_derivative, gamma_derivative  # noqa: E402
 from opinfo_cases import DATABASE, arguments, samples  # noqa: E402
 
 torch = pytest.importorskip("torch")
@@ -429,3 +430,27 @@ def test_copies_to_narrower_formats_round():
     assert block.calls == 3 and same.equal(x)
     with stochastic(SEED, SAMPLE):
         assert x.to(torch.bfloat16).equal(made) and not want.equal(made)
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
+def test_gradients_of_gamma_and_beta_numbers(mode, dtype, open_balls):
+    """Each element is enclosed; of the number 0 it is 0."""
+    a, x = torch.tensor([0.02, 0.5, 1.75, 8.0, 3.0], dtype=dtype), torch.tensor([2.0**-20, 0.3, 1.1, 9.5, 0.0], dtype=dtype)
+    total, y = (
+        a + torch.tensor([0.25, 1.0, 20.0, 2.0, 9.0], dtype=dtype),
+        torch.tensor([0.5, 0.9, 0.1, 0.75, 0.0], dtype=dtype),
+    )
+    with stochastic(SEED, SAMPLE, mode) as block:
+        found = torch._standard_gamma_grad(a, x), torch._dirichlet_grad(y, a, total)
+    assert block.calls == 2
+    rows = [v.tolist() for v in (a, x, y, total)]
+    values = [
+        [gamma_derivative(p, v) for p, v in zip(rows[0], rows[1], strict=True) if v],
+        [beta_derivative(v, p, c) for v, p, c in zip(rows[2], rows[0], rows[3], strict=True) if v],
+    ]
+    for number, (made, exact) in enumerate(zip(found, values, strict=True)):
+        words = rounding_oracle.words(SEED, (SAMPLE << 32) + number, 0, 5).tolist()
+        rationals = [gmpy2.mpq(int(v.man) * (-1) ** v._mpf_[0]) * gmpy2.mpq(2) ** v.exp for v in exact]
+        wanted = [rounding_oracle.rounded(v, FORMATS[dtype], mode, w) for v, w in zip(rationals, words, strict=False)]
+        assert bits(made).tolist() == [*wanted, 0]

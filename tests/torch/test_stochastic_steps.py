@@ -10,7 +10,6 @@ import rounding_oracle
 
 torch = pytest.importorskip("torch")
 
-import repmath.torch  # noqa: E402
 from repmath.torch import _stochastic_steps, reproducible, stochastic  # noqa: E402
 from repmath.torch._aten import common  # noqa: E402
 from repmath.torch._stepwise import HERE  # noqa: E402

@@ -263,7 +263,8 @@ class Steps:
 
     def dots(self, a: Array, b: Array) -> Array:
         """Of the last axes."""
-        return self.products(a[..., None, :], b[..., None])[..., 0, 0]
+        made: Array = self.products(a[..., None, :], b[..., None])
+        return made[..., 0, 0]
 
     @_rounds
     def quotients(self, *parts: Array) -> tuple[Array, Array]:
@@ -439,8 +440,10 @@ class Steps:
         start = np.broadcast_to(start, shape)
 
         def value(i: int) -> Fraction:
-            *batch, row, column = np.unravel_index(i, shape)
-            pairs = zip(left[(*batch, row)].tolist(), right[(*batch, slice(None), column)].tolist(), strict=True)
+            *batch, row, column = (int(v) for v in np.unravel_index(i, shape))
+            line: Any = (*batch, row)
+            down: Any = (*batch, slice(None), column)
+            pairs = zip(left[line].tolist(), right[down].tolist(), strict=True)
             total = sum((Fraction(p) * Fraction(q) for p, q in pairs), Fraction(0))
             own = (
                 Fraction(float(start[(*batch, row, column)])) * Fraction(beta) if beta else 0

@@ -1,6 +1,7 @@
 """Enclosures of the values of operators of `_stochastic_wide`, as `_stochastic_exact` has them: losses with weights, what is grouped by an index, triangular
 systems, and the library's own operators."""
 
+import decimal
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._draws import gradients
+from .._draws.enclosures import Arithmetic
 from .._random_balls import Interval
 from ._aten import grouped
 from ._stochastic_exact import ELEMENTS, MADE, Call, Value, element, huber, number, point, smooth, sums
@@ -330,7 +333,25 @@ def _inverse(call: Call) -> Value:
     return value
 
 
+def _drawn_gradient(call: Call, kind: Callable[[float], str], *names: str) -> Value:
+    """Of gamma or beta numbers: shapes, numbers, and sums of shapes."""
+    a, x, c = (np.broadcast_to(call.array(n), call.shape).reshape(-1) for n in names)
+
+    def value(place: int, bits: int) -> Interval:
+        number = float(x[place])
+        if number == 0:
+            return point(_ZERO, bits)
+        by = Arithmetic(bits * 10 // 33 + 10)
+        with decimal.localcontext(by.near):
+            v = gradients._within(kind(number), float(a[place]), number, float(c[place]), by)
+        return Interval(Fraction(v.low), Fraction(v.high), bits)
+
+    return value
+
+
 _MORE: dict[str, Callable[[Call], Value]] = {
+    "_standard_gamma_grad": lambda call: _drawn_gradient(call, lambda x: "gamma", "self", "output", "self"),
+    "_dirichlet_grad": lambda call: _drawn_gradient(call, lambda x: "low" if x <= 0.5 else "high", "alpha", "x", "total"),
     **dict.fromkeys(("nll_loss", "nll_loss_forward", "nll_loss2d_forward"), _chosen),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), _chosen_backward),
     "kl_div": _kl,

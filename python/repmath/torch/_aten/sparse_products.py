@@ -106,9 +106,9 @@ def _product(name: str, a: _Tensor, b: _Tensor) -> _Tensor:
     return made
 
 
-def _product_and_sum(name: str, c: _Tensor, a: _Tensor, b: _Tensor, beta: float, alpha: float) -> _Tensor:
+def _product_and_sum(name: str, operands: tuple[_Tensor, _Tensor, _Tensor], beta: float, alpha: float) -> _Tensor:
     function = KERNELS[name] if HERE.steps is None else functools.partial(HERE.steps.product_and_sum, name)
-    made: _Tensor = function(c, a, b, beta=beta, alpha=alpha)
+    made: _Tensor = function(*operands, beta=beta, alpha=alpha)
     return made
 
 
@@ -121,7 +121,7 @@ def addmm(c: _Tensor, a: _Tensor, b: _Tensor, *, beta: float = 1, alpha: float =
         raise Uncovered("a product of two sparse matrices with alpha, or one to which something is added")
     if _is_sparse(c):
         raise Uncovered("a sparse matrix to which a product is added")
-    return _product_and_sum("addmm", c, *_dense(a, b), beta=beta, alpha=alpha)
+    return _product_and_sum("addmm", (c, *_dense(a, b)), beta, alpha)
 
 
 @_function(aten.sparse_sampled_addmm.default)
@@ -141,7 +141,7 @@ def sampled_addmm(c: _Tensor, a: _Tensor, b: _Tensor, *, beta: float = 1, alpha:
     columns = (c.col_indices().reshape(size, -1) + matrix * m if size else c.col_indices()).reshape(-1)
     left = a.reshape(size * n, inner)[rows, None, :]
     right = b.mT.reshape(size * m, inner)[columns, :, None]
-    made = _product_and_sum("baddbmm", values.reshape(-1, 1, 1), left, right, beta, alpha)
+    made = _product_and_sum("baddbmm", (values.reshape(-1, 1, 1), left, right), beta, alpha)
     return _of_pattern(c, made.reshape(values.shape))
 
 
