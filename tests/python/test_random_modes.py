@@ -176,6 +176,25 @@ def test_sums_and_products_of_special_terms():
     assert rounding.sum(tiny, "stochastic", axis=1)[0] == 3 * 5e-324
 
 
+@pytest.mark.parametrize("fmt", list(DTYPES))
+def test_what_stays(fmt):
+    """Published up-down rounding moves infinities, NaN and zeros: here they stay, with their signs, and the largest number is not left. Exact results stay under
+    the other modes; up_down moves those by one step, either way."""
+    dtype = DTYPES[fmt]
+    most = float(ml_dtypes.finfo(dtype).max)
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0] * 40).astype(dtype)
+    ends, exact = np.full(200, most).astype(dtype), np.full(200, 3.0).astype(dtype)
+    with np.errstate(all="ignore"):
+        for mode in rounding.RANDOM_MODES:
+            got = rounding.multiply(x, np.ones(200, dtype), mode, seed=SEED)
+            assert bits(got) == bits(repmath.multiply(x, np.ones(200, dtype)))
+            assert np.isfinite(rounding.multiply(ends, np.ones(200, dtype), mode, seed=SEED)).all()
+            made = rounding.divide(exact, np.ones(200, dtype), mode, seed=SEED)
+            assert len(set(made.tolist())) == (2 if mode == "up_down" else 1) and (3.0 in set(made.tolist())) == (
+                mode != "up_down"
+            )
+
+
 def test_batches_vectors_and_axes():
     rng = np.random.default_rng(13)
     a, b = rng.standard_normal((2, 1, 3, 4)).astype("f4"), rng.standard_normal((5, 4, 6)).astype("f4")

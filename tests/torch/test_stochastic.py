@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import rounding_oracle
+import torch_models
 from exact_oracle import bits as bits_of_array
 
 torch = pytest.importorskip("torch")
@@ -540,3 +541,21 @@ def open_formula(formula, name, a, arrays, place, out=None):
     if made is out:
         made.reshape(-1)[more] = before[0][more]
     return made, more
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("mode", ["stochastic", "random", "up_down"])
+@pytest.mark.parametrize("name", ["unet", "resnet18", "encoder", "vae"])
+def test_networks_run_as_they_are(name, mode):
+    """A step forward and back, strictly; a sample has one digest, and another sample another one."""
+    with repmath.torch.reproducible():
+        torch.manual_seed(2)
+        model, loss = getattr(torch_models, name)()
+    seen = set()
+    for sample in (1, 1, 2):
+        with stochastic(0, sample, mode) as block:
+            torch.manual_seed(5)
+            gradients = torch.autograd.grad(loss(), list(model.parameters()))
+        assert not block.uncovered and block.calls > 20
+        seen.add(repmath.torch.digest(*gradients))
+    assert len(seen) == 2

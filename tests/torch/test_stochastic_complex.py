@@ -179,7 +179,7 @@ def test_what_rounds_nothing_has_no_number():
     x = torch.tensor([0.5, 2.5])
     with stochastic(mode="up_down") as block:
         assert torch.arange(5).sum() == 10 and torch.arange(3).dtype is torch.int64
-        assert x.to(torch.int64).tolist() == [0, 2] and x.to(torch.bool).all() and torch.allclose(x, x)
+        assert x.to(torch.int64).tolist() == [0, 2] and x.to(torch.bool).all()
     assert not block.uncovered
 
 

@@ -20,8 +20,20 @@ from opinfo_cases import DATABASE, arguments, samples  # noqa: E402
 torch = pytest.importorskip("torch")
 
 from repmath._random_balls import Last  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_exact, _stochastic_wide, reproducible, stochastic  # noqa: E402
-from repmath.torch._aten.table import OPERATORS  # noqa: E402
+from repmath.torch import (  # noqa: E402
+    UncoveredOperatorError,
+    _stochastic,
+    _stochastic_complex,
+    _stochastic_exact,
+    _stochastic_lists,
+    _stochastic_matrices,
+    _stochastic_quick,
+    _stochastic_steps,
+    _stochastic_wide,
+    reproducible,
+    stochastic,
+)
+from repmath.torch._aten.table import OPERATORS, lines  # noqa: E402
 from repmath.torch._tensors import as_tensor  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
@@ -454,3 +466,40 @@ def test_gradients_of_gamma_and_beta_numbers(mode, dtype, open_balls):
         rationals = [gmpy2.mpq(int(v.man) * (-1) ** v._mpf_[0]) * gmpy2.mpq(2) ** v.exp for v in exact]
         wanted = [rounding_oracle.rounded(v, FORMATS[dtype], mode, w) for v, w in zip(rationals, words, strict=False)]
         assert bits(made).tolist() == [*wanted, 0]
+
+
+def test_every_operator_that_rounds_has_a_way():
+    """Published tools leave parts of the library to nearest. Here each line of the table that rounds has a rounding at random, or its name stands below: it raises."""
+    parts = (
+        _stochastic,
+        _stochastic_complex,
+        _stochastic_lists,
+        _stochastic_matrices,
+        _stochastic_quick,
+        _stochastic_steps,
+        _stochastic_wide,
+    )
+    block, of_complex, lists, matrices, quick, steps, wide = parts
+    raises = set()
+    for line in lines():
+        name = line.name
+        if line.way not in ("rounds", "composes") or line.function in block._SELECTS:
+            continue
+        if name.startswith("_foreach_"):
+            base, overload = name.removeprefix("_foreach_").split(".")
+            found = base.removesuffix("_") in lists.SELECTS or lists.single(base, overload) is not None
+        else:
+            found = (
+                any(name in handlers for handlers in (block.HANDLERS, block.FORMULAS, quick.HANDLERS, steps.WRITE))
+                or wide.has(name)
+                or steps.has(name)
+                or line.function in matrices.FUNCTIONS
+                or line.function in of_complex._MAKE
+            )
+        if not found:
+            raises.add(name)
+    attention = {
+        f"_scaled_dot_product_flash_attention_for_cpu{end}.default" for end in ("", "_backward")
+    }  # which is composed in blocks
+    assert raises == {"bincount.default"} | attention
+    assert all(name in block._ROUNDS for name in raises)

@@ -300,6 +300,35 @@ def test_a_radius_that_is_left_out_is_seen(monkeypatch):
         test_what_binary64_leaves_undecided_is_enclosed()
 
 
+@pytest.mark.parametrize("mode", ["stochastic", "random", "up_down"])
+def test_batch_norms_of_other_names(mode):
+    """Without running statistics, or by them."""
+    aten, x, w, b, mean, var = (
+        torch.ops.aten,
+        numbers(5, 3),
+        numbers(3),
+        numbers(3, seed=1),
+        numbers(3, seed=2),
+        numbers(3, seed=3).abs(),
+    )
+    pairs = (
+        (
+            lambda: aten._native_batch_norm_legit.no_stats(x, w, b, True, 0.1, 1e-5),
+            lambda: aten.native_batch_norm(x, w, b, None, None, True, 0.1, 1e-5),
+        ),
+        (
+            lambda: aten._native_batch_norm_legit_no_training(x, w, b, mean, var, 0.1, 1e-5),
+            lambda: aten.native_batch_norm(x, w, b, mean, var, False, 0.1, 1e-5),
+        ),
+    )
+    for one, other in pairs:
+        with stochastic(3, 1, mode):
+            made = one()
+        with stochastic(3, 1, mode):
+            wanted = other()
+        assert made[0].equal(wanted[0]) and not made[0].isnan().any()
+
+
 def test_running_statistics_are_updated_once():
     x = numbers(6, 3)
     modules = [torch.nn.BatchNorm1d(3) for _ in range(2)]

@@ -101,6 +101,12 @@ def rms_norm_backward(at: Any, nearest: Any, g: Any, x: Any, shape: Any, weight:
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {
+    "_native_batch_norm_legit.no_stats": lambda at, nearest, x, w, b, *options: batch_norm(
+        at, nearest, x, w, b, None, None, *options
+    ),
+    "_native_batch_norm_legit_no_training.default": lambda at, nearest, x, w, b, mean, var, *options: batch_norm(
+        at, nearest, x, w, b, mean, var, False, *options
+    ),
     "_batch_norm_with_update.default": batch_norm_of_update,
     "native_batch_norm_backward.default": batch_norm_backward,
     "batch_norm_backward.default": batch_norm_backward,
