@@ -34,11 +34,11 @@ class scope:
     """Inside, NumPy functions of repmath round at random: ``with repmath.rounding.scope("stochastic", seed=0, sample=1):``.
 
     Every elementwise function has all three modes; so have `repmath.sum`, `mean`, `var`, `std`, `norm`, `cumsum`, `dot`, `vdot`, `vecdot`, `matvec`, `vecmat`,
-    `matmul`, `tensordot`, `einsum` of one or two operands, `segment_sum`, `scatter_add`, `index_add`, `array_api.prod` and `cumulative_prod`, and of `repmath.nn` softmax, log_softmax,
-    logsumexp and their gradients, layer, RMS, group, instance and batch norm, convolutions, average pools, losses of pairs and their gradients, and `cross_entropy`, `nll_loss` and
-    `binary_cross_entropy_with_logits` without weights; and of `repmath.linalg` solve, inv, solve_triangular, det, slogdet, cholesky, lu_factor, cho_solve, qr, eigh, eigvalsh, svd, svdvals,
-    pinv and matrix_rank. "up_down" has every function that returns arrays
-    of floats. Others, and methods of ufuncs such as `reduce`, raise TypeError: nothing inside rounds to nearest instead. Functions that move
+    `matmul`, `tensordot`, `einsum` of one or two operands, `segment_sum`, `scatter_add`, `index_add`, `embedding_grad`, `array_api.prod`, `cumulative_prod` and `linspace`, the functions of
+    `repmath.fft`, and of `repmath.nn` softmax, log_softmax, logsumexp and their gradients, layer, RMS, group, instance and batch norm, convolutions and average pools with their gradients,
+    gradients of maximum pools, losses of pairs and their gradients, and `cross_entropy`, `nll_loss` and `binary_cross_entropy_with_logits` without weights; and of `repmath.linalg` solve, inv,
+    solve_triangular, det, slogdet, cholesky, lu_factor, lu_solve, cho_solve, matrix_power, cross, qr, eigh, eigvalsh, svd, svdvals, pinv and matrix_rank. "up_down" has every function that returns
+    arrays of floats or complex numbers. Others, and methods of ufuncs such as `reduce`, raise TypeError: nothing inside rounds to nearest instead. Functions that move
     or select elements, accumulators and random draws are as they are outside. Arrays that are rounded are numbered in program order, and
     their elements have the words of stream ``sample * 2**32`` + that number. A scope holds for its thread, or asyncio task; one inside
     another has numbers of its own. For PyTorch's operators there is `repmath.torch.stochastic`.

@@ -601,8 +601,7 @@ class stochastic:
     sample : int
         From 0 to 2**32 - 1: samples are independent.
     mode : {"stochastic", "random", "up_down"}
-        up_down has every operator that returns its results; the others have elementwise functions, arithmetic, sums, products, softmax, norms, losses,
-        means, optimisers' steps, and the other operators that round once.
+        up_down has every operator that returns its results, the others those that docs/studies.md names: nearly all that `reproducible()` has.
     only, exclude : str or iterable of str
         Names of operators with their overloads, such as ``"mm.default"`` or ``"add*"``, or of layers, such as ``"encoder.*"`` or ``"*.norm"``. Others round
         to nearest; they keep their numbers, so that a filter changes no word of the rest.
