@@ -10,6 +10,7 @@ Each stage is a command of its own that takes less than ten minutes on an H100:
     calls       every public function over PyTorch's tensors on the GPU against the same call with NumPy arrays
     training    both networks of the demo, whose weights must have the published digests
     models      LeNet, ResNet-18, GPT-2, BERT and Llama of PyTorch under reproducible(), on the GPU and on the CPU (gpu_models.py)
+    graphs      calls under reproducible() that a CUDA graph captured, replayed with other numbers, against the same calls without one
     operators   PyTorch's own samples of its operators, their gradients included, under reproducible() on the GPU and on the CPU
     sanitizer   the test programs at small sizes under compute-sanitizer: memcheck, racecheck, synccheck
     times       against PyTorch without TF32: ratios, bytes and operations per second, memory that a call keeps
@@ -372,6 +373,48 @@ def models(report: Report, build: pathlib.Path) -> None:
     gpu_models.models(report, build)
 
 
+def graphs(report: Report, build: pathlib.Path) -> None:
+    """Calls that a graph has captured give, replayed with other numbers, the bits of the same calls without one."""
+    import torch
+
+    import repmath.torch
+
+    functional, generator = torch.nn.functional, torch.Generator("cuda").manual_seed(3)
+    target = torch.randint(0, 1000, (256,), device="cuda", generator=generator)
+    calls = {
+        "exp": torch.exp, "a number": lambda x: x * 1.7 + 0.3, "matmul": lambda x: x @ x.T, "sum": lambda x: x.sum(1), "std": lambda x: x.std(1),
+        "cumsum": lambda x: x.cumsum(1), "softmax": lambda x: x.softmax(-1), "layer_norm": lambda x: functional.layer_norm(x, x.shape[1:]),
+        "cross_entropy": lambda x: functional.cross_entropy(x, target),
+    }  # fmt: skip
+
+    def one(name: str, call, dtype) -> str:
+        x, current = torch.randn(256, 1000, device="cuda", generator=generator, dtype=dtype), torch.cuda.current_stream()
+        with repmath.torch.reproducible():
+            call(x)  # what is made at the first call
+            side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+            side.wait_stream(current)
+            with torch.cuda.stream(side):
+                call(x)
+            current.wait_stream(side)
+            with torch.cuda.graph(graph):
+                held = call(x)
+            for _ in range(2):  # of other numbers than were there at the capture
+                x.neg_()
+                graph.replay()
+                if as_bytes(torch, held) != as_bytes(torch, call(x)):
+                    return "DIFFERS"
+        return "right"
+
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        for name, call in calls.items():
+            try:
+                found = one(name, call, dtype)
+            except Exception as error:  # the others are still captured
+                found = f"{type(error).__name__}: {error}"
+            report.wrong += found != "right"
+            report.line(f"{name} {dtype} in a graph: {found}")
+
+
 def operators(report: Report, build: pathlib.Path) -> None:
     """A sample of every operator that PyTorch has samples of has the CPU's bits, and raises what it raises there."""
     import json
@@ -392,7 +435,7 @@ def operators(report: Report, build: pathlib.Path) -> None:
         report.line(f"{place}: {', '.join(names)}")
 
 
-STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, models, operators, sanitizer, times)}
+STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, models, graphs, operators, sanitizer, times)}
 
 
 def main() -> int:

@@ -1,7 +1,9 @@
-/* Elementwise functions. In contiguous arrays a thread takes a word of several elements, so that accesses are wide and
- * coalesced, and runs the fast phase of the CPU's base build (crlibm/simd/fast_phase.h) on each; in other arrays it takes one
- * element through that build's whole loop. Each function has a translation unit (cmake/functions.cmake writes them), which
- * includes crlibm/<f>/<f>.h, <f>_accurate.h and this file, and makes its launchers by RM_CUDA_FUNCTION. */
+/* Elementwise functions. In contiguous arrays a thread takes words of 16 bytes, so that accesses are wide and coalesced, and
+ * runs the fast phase of the CPU's base build (crlibm/simd/fast_phase.h) on each of their elements; in other arrays it takes
+ * one element through that build's whole loop. Of many 16-bit numbers a function's results are looked up (table.cu).
+ *
+ * Each function has a translation unit (cmake/functions.cmake writes them), which includes crlibm/<f>/<f>.h, <f>_accurate.h
+ * and this file, and makes its launchers by RM_CUDA_FUNCTION. */
 #pragma once
 
 extern "C" { /* before the headers that include it too */
@@ -9,6 +11,7 @@ extern "C" { /* before the headers that include it too */
 }
 
 #include "launch.h"
+#include "table.h"
 
 #include "../elementwise/kernels.h"
 #include "../elementwise/map.h"
@@ -40,8 +43,8 @@ __global__ void map_kernel(int64_t n, rm_arrays in, char *y, ptrdiff_t sy, bool 
   }
 }
 
-/* How many elements of T a word of 8 or 16 bytes holds. */
-template <class T> constexpr int in_word = sizeof(T) == 8 ? 2 : 4;
+/* How many elements of T a word of 16 bytes holds. */
+template <class T> constexpr int in_word = 16 / sizeof(T);
 template <class T> struct alignas(in_word<T> * sizeof(T)) word_of {
   T v[in_word<T>];
 };
@@ -110,6 +113,11 @@ __global__ void __launch_bounds__(RM_BLOCK, RM_RESIDENT) words_kernel(int64_t n,
   }
 }
 
+/* From how many 16-bit numbers on the results of all are computed first. */
+#ifndef RM_CFG_TABLE_FROM
+#define RM_CFG_TABLE_FROM (4 * RM_TABLE_NUMBERS)
+#endif
+
 /* The blocks for so many words: several rounds of each thread in large arrays. */
 inline int64_t blocks_of_words(int64_t words) {
   const int64_t all = (words + RM_BLOCK - 1) / RM_BLOCK, fewest = (all + RM_ROUNDS - 1) / RM_ROUNDS;
@@ -134,13 +142,23 @@ rm_status map(int64_t n, const void *const *x, const ptrdiff_t *sx, void *y, ptr
       return RM_STATUS(RM_ERR_OVERLAP, 2 * arity + 2);
   bool by_words = sy == sizeof(T) && aligned<word_of<T>>(y, 0);
   for (int k = 0; k < arity; k++) by_words = by_words && sx[k] == sizeof(T) && aligned<word_of<T>>(x[k], 0);
-  if (by_words) {
-    RM_LAUNCH((words_kernel<T, arity, step, load, store, F>), blocks_of_words(n / in_word<T>), RM_BLOCK,
-              static_cast<cudaStream_t>(stream), n, in, static_cast<T *>(y));
-    return launched();
+  const cudaStream_t s = static_cast<cudaStream_t>(stream);
+  auto run_words = [s](int64_t count, const rm_arrays &from, T *to) {
+    RM_LAUNCH((words_kernel<T, arity, step, load, store, F>), blocks_of_words(count / in_word<T>), RM_BLOCK, s, count, from,
+              to);
+  };
+  if constexpr (sizeof(T) == 2 && arity == 1) {
+    if (by_words && n >= RM_CFG_TABLE_FROM) {
+      const workspace work(RM_TABLE_NUMBERS * sizeof(T), s);
+      T *const table = static_cast<T *>(work.data);
+      if (!table) return RM_ERR_DEVICE;
+      rm_cuda_all_numbers(table, s);
+      run_words(RM_TABLE_NUMBERS, {{static_cast<const char *>(work.data)}, {sizeof(T)}, {true}}, table);
+      return rm_cuda_look_up(n, static_cast<const T *>(x[0]), table, static_cast<T *>(y), s);
+    }
   }
-  RM_LAUNCH((map_kernel<T, arity, F>), blocks_for(n), RM_BLOCK, static_cast<cudaStream_t>(stream), n, in,
-            static_cast<char *>(y), sy, aligned<T>(y, sy));
+  if (by_words) run_words(n, in, static_cast<T *>(y));
+  else RM_LAUNCH((map_kernel<T, arity, F>), blocks_for(n), RM_BLOCK, s, n, in, static_cast<char *>(y), sy, aligned<T>(y, sy));
   return launched();
 }
 

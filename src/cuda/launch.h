@@ -7,8 +7,13 @@
 
 #if !defined(RM_CFG_EMULATE_DEVICE)
 #include <cuda_runtime.h>
-#define RM_LAUNCH(kernel, grid, block, stream, ...) kernel<<<(unsigned)(grid), (unsigned)(block), 0, stream>>>(__VA_ARGS__)
+#define RM_START(kernel, grid, block, stream, ...) kernel<<<(unsigned)(grid), (unsigned)(block), 0, stream>>>(__VA_ARGS__)
 #endif
+/* Launches a kernel, unless the thread measures workspaces. */
+#define RM_LAUNCH(kernel, grid, block, stream, ...)                              \
+  do {                                                                           \
+    if (!rm_cuda_measures()) RM_START(kernel, grid, block, stream, __VA_ARGS__); \
+  } while (0)
 
 namespace {
 
@@ -48,8 +53,13 @@ int64_t blocks_for(int64_t n) {
 
 } // namespace
 
-/* Memory of the current device's pool (memory.cu), in the order of the stream. */
-cudaError_t rm_cuda_take(void **memory, size_t bytes, cudaStream_t stream);
+/* Memory for a call's work, in the order of the stream, and its return, last taken first: of the caller's, where that was
+ * given (rm_cuda_use_workspace), else of the current device's pool (memory.cu). NULL: there is none. */
+void *rm_cuda_take(size_t bytes, cudaStream_t stream);
+void rm_cuda_return(void *memory, size_t bytes, cudaStream_t stream);
+
+/* Whether the thread's calls are to add up their workspaces and to launch nothing. */
+bool rm_cuda_measures();
 
 /* The status of what CUDA returned. An error is kept for rm_cuda_message, and CUDA does not report it again at the next call,
  * unless it is one after which the device does nothing any more. */
@@ -64,21 +74,20 @@ namespace {
 /* The status of the launches so far. */
 inline rm_status launched() { return rm_cuda_status(cudaGetLastError()); }
 
-/* The workspace of a call, allocated and freed in the order of its stream. */
+/* The workspace of a call, taken and returned in the order of its stream. */
 struct workspace {
-  void *data = nullptr;
+  size_t size;
   cudaStream_t stream;
-  workspace(size_t bytes, cudaStream_t s) : stream(s) {
-    if (rm_cuda_status(rm_cuda_take(&data, bytes, stream))) data = nullptr;
-  }
+  void *data;
+  workspace(size_t bytes, cudaStream_t s) : size(bytes), stream(s), data(rm_cuda_take(bytes, s)) {}
   ~workspace() {
-    if (data) (void)cudaFreeAsync(data, stream);
+    if (data) rm_cuda_return(data, size, stream);
   }
   workspace(const workspace &) = delete;
   workspace &operator=(const workspace &) = delete;
   /* Fills its first bytes. false: there are none, or the device refused. */
   bool fill(int value, size_t bytes) const {
-    return data && rm_cuda_status(cudaMemsetAsync(data, value, bytes, stream)) == RM_OK;
+    return data && (rm_cuda_measures() || rm_cuda_status(cudaMemsetAsync(data, value, bytes, stream)) == RM_OK);
   }
 };
 

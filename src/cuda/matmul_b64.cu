@@ -14,10 +14,15 @@ namespace {
 struct bounded_element {
   double c, err, bias;
 };
+/* An element of the bias or of C. by_words, a constant: its address is aligned. */
+template <bool by_words> __device__ double number_at(const char *at, int fmt) {
+  return by_words ? element_of(at, fmt, true) : rm_read_element(at, fmt);
+}
+template <bool by_words>
 __device__ bounded_element with_bound(const rm_matmul_problem &p, int64_t i, int64_t j, double c, double row, double col) {
   double tu = rm_bound_b64(p.k), bias = 0.0, err = tu * row * col;
   if (p.bias.base) {
-    bias = rm_read_element(p.bias.base + i * p.bias.row + j * p.bias.col, p.fmt);
+    bias = number_at<by_words>(p.bias.base + i * p.bias.row + j * p.bias.col, p.fmt);
     c += bias;
     err += tu * vf64_abs(bias);
   }
@@ -36,11 +41,12 @@ __device__ bool special_bits(const rm_matmul_problem &p, const bounded_element &
 }
 
 /* Rounds and stores an element; returns whether it is decided. If not, C keeps its old value. */
+template <bool by_words>
 __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, const bounded_element &e, bool c_aligned) {
   char out[8], *at = address_in_c(p, i, j);
   double v = e.c, err = e.err, old = 0.0;
   if (p.alpha_beta) {
-    if (p.alpha_beta->beta != 0.0) old = rm_read_element(at, p.out_fmt);
+    if (p.alpha_beta->beta != 0.0) old = number_at<by_words>(at, p.out_fmt);
     v = rm_alpha_beta_vector(p.alpha_beta, v, old, &err);
   }
   if (!rm_round_vector(v, err, out, p.out_fmt)) {
@@ -51,7 +57,8 @@ __device__ bool finish(const rm_matmul_problem &p, int64_t i, int64_t j, const b
   uint64_t bits;
   if (!special_bits(p, e, old, &bits) && !(rm_is_finite(v) && rm_is_finite(err) && rm_decide_b64(v, err, p.out_fmt, &bits)))
     return false;
-  rm_write_bits(at, bits, p.out_fmt);
+  if (by_words) write(at, reinterpret_cast<const char *>(&bits), rm_size_of(p.out_fmt), true);
+  else rm_write_bits(at, bits, p.out_fmt);
   return true;
 }
 
@@ -77,8 +84,8 @@ __global__ void __launch_bounds__(RM_T_THREADS) b64_tiles(const __grid_constant_
     if (has_vector()) norms[threadIdx.x] = vf64_sqrt(norm2);
     __syncthreads();
     each_element(p, at, [&](int i, int j, int h, int64_t r, int64_t c) {
-      const bounded_element e = with_bound(p, r, c, sum[i][j][h], norms[row_of(i)], norms[RM_T + col_of(j, h)]);
-      if (!finish(p, r, c, e, d.c_aligned)) mark_undecided(tiles, p, at.which, r, c);
+      const bounded_element e = with_bound<false>(p, r, c, sum[i][j][h], norms[row_of(i)], norms[RM_T + col_of(j, h)]);
+      if (!finish<false>(p, r, c, e, d.c_aligned)) mark_undecided(tiles, p, at.which, r, c);
     });
   }
 }
@@ -92,7 +99,7 @@ __global__ void __launch_bounds__(RM_D_THREADS, 1)
     const double *rows = tiles.norms + at.which * (d.p.m + d.p.n), *cols = rows + d.p.m;
     dense_tile<fmt>(piece, d, tiles, at, [&](int64_t r, int64_t c, double sum) {
       const rm_matmul_problem p = problem_of(d, at.which);
-      if (finish(p, r, c, with_bound(p, r, c, sum, rows[r], cols[c]), d.c_aligned)) return;
+      if (finish<false>(p, r, c, with_bound<false>(p, r, c, sum, rows[r], cols[c]), d.c_aligned)) return;
       const int64_t bit = (at.which * p.m + r) * p.n + c;
       atomicOr(tiles.undecided + bit / 32, 1u << (bit % 32));
     });
@@ -107,7 +114,7 @@ __global__ void __launch_bounds__(RM_A_THREADS, 1)
     const rm_matmul_problem p = problem_of(d, at.which);
     const double *rows = tiles.norms + at.which * (d.p.m + d.p.n), *cols = rows + d.p.m;
     async_tile<a_by_k, b_by_k>(d, at, [&](int64_t r, int64_t c, double sum) {
-      if (finish(p, r, c, with_bound(p, r, c, sum, rows[r], cols[c]), d.c_aligned)) return;
+      if (finish<true>(p, r, c, with_bound<true>(p, r, c, sum, rows[r], cols[c]), true)) return;
       const int64_t bit = (at.which * p.m + r) * p.n + c;
       atomicOr(tiles.undecided + bit / 32, 1u << (bit % 32));
     });
@@ -134,12 +141,13 @@ template <bool a_by_k, bool b_by_k> bool run_async(const device_problem &d, dens
     (void)cudaGetLastError();
     return false;
   }
-  kernel<<<static_cast<unsigned>(blocks), RM_A_THREADS, sizeof(async_memory), s>>>(d, t);
+  if (!rm_cuda_measures()) kernel<<<static_cast<unsigned>(blocks), RM_A_THREADS, sizeof(async_memory), s>>>(d, t);
 #endif
   return true;
 }
 bool run_async(const device_problem &d, const dense_tiling &t, cudaStream_t s) {
-  if (d.p.fmt != RM_FORMAT_F32 || !t.a.in_quads || !t.b.in_quads || d.p.m <= RM_D_COLS || d.p.n <= RM_D_COLS) return false;
+  if (d.p.fmt != RM_FORMAT_F32 || !t.a.in_quads || !t.b.in_quads || !d.c_aligned || !d.bias_aligned) return false;
+  if (d.p.m <= RM_D_COLS || d.p.n <= RM_D_COLS) return false;
   if (t.a.by_k) return t.b.by_k ? run_async<true, true>(d, t, s) : run_async<true, false>(d, t, s);
   return t.b.by_k ? run_async<false, true>(d, t, s) : run_async<false, false>(d, t, s);
 }

@@ -1,12 +1,17 @@
-/* Device memory, strided copies and streams. Memory comes from a pool for each device, which keeps RM_POOL_KEPT bytes of what
- * is free when the host waits for the device: the default pool keeps none, and mapping memory again takes longer than most
- * calls. A launch copies up to RM_COPIED_AXES axes; an array with more takes a launch for each index of its first ones. */
+/* Device memory, workspaces, strided copies and streams. Memory comes from a pool for each device, which keeps RM_POOL_KEPT
+ * bytes of what is free when the host waits for the device: the default pool keeps none, and mapping memory again takes
+ * longer than most calls. A launch copies up to RM_COPIED_AXES axes; an array with more takes a launch for each index of its
+ * first ones.
+ *
+ * Workspaces of a call are returned in the opposite order, so that those in a caller's memory are a stack: what a call
+ * returns, its next kernel or the next call takes again, which is right as all are work of one stream. */
 #include "launch.h"
 
 #include "../../include/repmath/cuda_memory.h"
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 
 namespace {
 
@@ -80,11 +85,45 @@ rm_status copy_all(int size, const copied &c, const char *x, char *out, cudaStre
 
 thread_local char message[256]; /* of the thread's last error */
 
+/* Where the thread's calls take their workspaces. */
+enum lender { OF_POOL, MEASURED, OF_CALLER };
+const size_t RM_WORKSPACE_UNIT = 256; /* what cudaMalloc's addresses are a multiple of */
+thread_local struct {
+  lender from;
+  char *base;
+  size_t size, used, most;
+} lent;
+size_t in_units(size_t bytes) {
+  return ((bytes ? bytes : 1) + RM_WORKSPACE_UNIT - 1) / RM_WORKSPACE_UNIT * RM_WORKSPACE_UNIT;
+}
+void begin(lender from, char *base, size_t size) {
+  lent.from = from, lent.base = base, lent.size = size;
+  lent.used = lent.most = 0;
+}
+
+/* A few bytes of the host, as an argument of a kernel. */
+enum { RM_SENT_FEW = 32, RM_SENT_MOST = 2048 };
+template <int size> struct sent_bytes {
+  unsigned char b[size];
+};
+template <int size>
+__global__ void send_kernel(const __grid_constant__ sent_bytes<size> from, unsigned n, unsigned char *to) {
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) to[i] = from.b[i];
+}
+template <int size> rm_status send(size_t bytes, const void *host, void *memory, cudaStream_t stream) {
+  sent_bytes<size> from;
+  memcpy(from.b, host, bytes);
+  RM_LAUNCH(send_kernel<size>, 1, size < RM_BLOCK ? size : RM_BLOCK, stream, from, static_cast<unsigned>(bytes),
+            static_cast<unsigned char *>(memory));
+  return launched();
+}
+
 std::atomic<uint32_t *> index_flags[RM_POOLS]; /* of each device */
 
 rm_status moved(size_t bytes, const void *from, void *to, cudaMemcpyKind kind, rm_cuda_stream stream) {
   if (bytes && !from) return RM_STATUS(RM_ERR_NULL, 2);
   if (bytes && !to) return RM_STATUS(RM_ERR_NULL, 3);
+  if (rm_cuda_measures()) return RM_OK;
   const rm_status status = rm_cuda_status(cudaMemcpyAsync(to, from, bytes, kind, static_cast<cudaStream_t>(stream)));
   return status ? status : rm_cuda_wait(stream);
 }
@@ -102,7 +141,7 @@ uint32_t *rm_cuda_index_flag(cudaStream_t stream) {
   int device = 0;
   if (rm_cuda_status(cudaGetDevice(&device)) || device >= RM_POOLS) return nullptr;
   uint32_t *flag = index_flags[device].load(), *before = nullptr;
-  if (flag) return flag;
+  if (flag || rm_cuda_measures()) return flag;
   cudaStreamCaptureStatus capture;
   if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone) return nullptr;
   void *memory = nullptr;
@@ -117,12 +156,39 @@ uint32_t *rm_cuda_index_flag(cudaStream_t stream) {
   return before;
 }
 
-cudaError_t rm_cuda_take(void **memory, size_t bytes, cudaStream_t stream) {
+bool rm_cuda_measures() { return lent.from == MEASURED; }
+
+namespace {
+
+rm_status from_pool(void **memory, size_t bytes, cudaStream_t stream) {
   int device = 0;
-  const cudaError_t error = cudaGetDevice(&device);
-  if (error != cudaSuccess) return error;
+  const rm_status status = rm_cuda_status(cudaGetDevice(&device));
+  if (status) return status;
   const cudaMemPool_t pool = pool_of(device);
-  return pool ? cudaMallocFromPoolAsync(memory, bytes, pool, stream) : cudaMallocAsync(memory, bytes, stream);
+  return rm_cuda_status(pool ? cudaMallocFromPoolAsync(memory, bytes, pool, stream) : cudaMallocAsync(memory, bytes, stream));
+}
+
+} // namespace
+
+void *rm_cuda_take(size_t bytes, cudaStream_t stream) {
+  if (lent.from == OF_POOL) {
+    void *memory = nullptr;
+    return from_pool(&memory, bytes, stream) == RM_OK ? memory : nullptr;
+  }
+  const size_t room = in_units(bytes);
+  if (lent.from == OF_CALLER && room > lent.size - lent.used) {
+    snprintf(message, sizeof message, "a call needs more than the %zu bytes of workspace that it was given", lent.size);
+    return nullptr;
+  }
+  char *const memory = lent.base + lent.used;
+  lent.used += room;
+  if (lent.used > lent.most) lent.most = lent.used;
+  return memory;
+}
+
+void rm_cuda_return(void *memory, size_t bytes, cudaStream_t stream) {
+  if (lent.from == OF_POOL) (void)cudaFreeAsync(memory, stream);
+  else lent.used -= in_units(bytes);
 }
 
 extern "C" {
@@ -137,13 +203,31 @@ rm_status rm_cuda_set_device(int device) { return rm_cuda_status(cudaSetDevice(d
 rm_status rm_cuda_allocate(size_t bytes, void **out, rm_cuda_stream stream) {
   if (!out) return RM_STATUS(RM_ERR_NULL, 2);
   void *memory = nullptr;
-  const rm_status status = rm_cuda_status(rm_cuda_take(&memory, bytes ? bytes : 1, static_cast<cudaStream_t>(stream)));
+  const rm_status status = from_pool(&memory, bytes ? bytes : 1, static_cast<cudaStream_t>(stream));
   if (status == RM_OK) *out = memory;
   return status;
 }
 
 rm_status rm_cuda_release(void *memory, rm_cuda_stream stream) {
   return memory ? rm_cuda_status(cudaFreeAsync(memory, static_cast<cudaStream_t>(stream))) : RM_OK;
+}
+
+rm_status rm_cuda_measure_workspace(void) {
+  begin(MEASURED, reinterpret_cast<char *>(RM_WORKSPACE_UNIT), 0); /* an address that nothing is written to */
+  return RM_OK;
+}
+
+rm_status rm_cuda_use_workspace(size_t bytes, void *memory) {
+  if (bytes && !memory) return RM_STATUS(RM_ERR_NULL, 2);
+  if (reinterpret_cast<uintptr_t>(memory) % RM_WORKSPACE_UNIT) return RM_STATUS(RM_ERR_RANGE, 2);
+  begin(OF_CALLER, static_cast<char *>(memory), bytes);
+  return RM_OK;
+}
+
+rm_status rm_cuda_end_workspace(size_t *most) {
+  if (most) *most = lent.most;
+  begin(OF_POOL, nullptr, 0);
+  return RM_OK;
 }
 
 rm_status rm_cuda_copy(int size, int axes, const int64_t *shape, const void *x, const ptrdiff_t *strides_x, void *out,
@@ -178,6 +262,10 @@ rm_status rm_cuda_read(size_t bytes, const void *memory, void *host, rm_cuda_str
 }
 
 rm_status rm_cuda_write(size_t bytes, const void *host, void *memory, rm_cuda_stream stream) {
+  if (bytes && bytes <= RM_SENT_MOST && host && memory) {
+    const cudaStream_t s = static_cast<cudaStream_t>(stream);
+    return bytes <= RM_SENT_FEW ? send<RM_SENT_FEW>(bytes, host, memory, s) : send<RM_SENT_MOST>(bytes, host, memory, s);
+  }
   return moved(bytes, host, memory, cudaMemcpyHostToDevice, stream);
 }
 

@@ -54,7 +54,7 @@ struct device_problem {
   rm_im2col a, b;
   rm_axis rows, cols;
   rm_alpha_beta alpha_beta;
-  bool a_aligned, b_aligned, c_aligned;
+  bool a_aligned, b_aligned, c_aligned, bias_aligned;
 };
 
 inline device_problem device_problem_of(const rm_matmul_problem *p) {
@@ -68,6 +68,7 @@ inline device_problem device_problem_of(const rm_matmul_problem *p) {
   if (q.alpha_beta) d.alpha_beta = *q.alpha_beta;
   d.a_aligned = on_words(q.a.base, q.next_a | axis_bytes(q.a.row_stride, q.a.k_stride, q.a.im2col), q.fmt);
   d.b_aligned = on_words(q.b.base, q.next_b | axis_bytes(q.b.row_stride, q.b.k_stride, q.b.im2col), q.fmt);
+  d.bias_aligned = on_words(q.bias.base, q.next_bias | q.bias.row | q.bias.col, q.fmt);
   d.c_aligned = on_words(
       q.c.base, q.next_c | (q.c.rows ? bits_of(*q.c.rows) : q.c.row) | (q.c.cols ? bits_of(*q.c.cols) : q.c.col), q.out_fmt);
   return d;

@@ -10,7 +10,9 @@
 #include "kernels.h"
 #include "vector_pair.h"
 
-enum { RM_CHAINS = 4, RM_CHAIN_BLOCK = RM_CHAIN * RM_CHAINS * RM_LANES };
+/* Terms that are joined to a running sum at a time, of which a chain adds RM_CHAIN at most. On a device, where gathered terms
+ * would fill the stack of every thread, it adds 4: that is within the bounds, which count blocks. */
+enum { RM_CHAINS = 4, RM_CHAIN_BLOCK = (RM_DEVICE ? 4 : RM_CHAIN) * RM_CHAINS * RM_LANES };
 
 /* n elements from the i-th on as binary64, and `pad` up to whole vectors of all chains. */
 RM_FN void rm_gather_terms(double *buffer, rm_terms x, int64_t i, int n, const int fmt, double pad) {

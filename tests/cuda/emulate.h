@@ -13,11 +13,16 @@
 #include <ucontext.h>
 
 #define RM_CFG_EMULATE_DEVICE 1
+#if !defined(RM_CFG_EMULATE_STRICT) /* else blocks have the threads of a device */
 #define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
 #define RM_CFG_SORT_THREADS 32
-#ifndef RM_CFG_RETRY_THREADS
 #define RM_CFG_RETRY_THREADS 64
 #endif
+#define RM_CFG_TABLE_THREADS 64
+#ifndef RM_CFG_CRT_FROM
+#define RM_CFG_CRT_FROM 1000000 /* so that products of f64 are in double-double */
+#endif
+#define RM_CFG_TABLE_FROM RM_TABLE_NUMBERS
 #define RM_CFG_WORD_BLOCKS 2 /* so that a thread has several rounds */
 #define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
 #define RM_CFG_BIG_SHARED static /* of an inline function: it cannot be in the section of __shared__ below */
@@ -58,15 +63,15 @@ static inline int cudaGetDeviceCount(int *n) {
   *n = 1;
   return cudaSuccess;
 }
-/* What a test may ask: how many blocks of memory are not given back, the stream of the last one that was, which stream was
- * last told to wait for which, and how often the host waited. And what it may set: how many allocations and fillings of
- * memory succeed before one is refused, if not -1, and whether streams are being captured. */
+/* What a test may ask: how many blocks of memory are not given back, how many were taken, the stream of the last one that
+ * was given back, which stream was last told to wait for which, and how often the host waited. And what it may set: how many
+ * allocations and fillings of memory succeed before one is refused, if not -1, and whether streams are being captured. */
 struct emulated_record {
   int64_t blocks;
   void *released_on, *waiting, *awaited;
-  int64_t host_waits, before_refusal, captured;
+  int64_t host_waits, before_refusal, captured, taken;
 };
-inline emulated_record emulated_calls = {0, nullptr, nullptr, nullptr, 0, -1, 0};
+inline emulated_record emulated_calls = {0, nullptr, nullptr, nullptr, 0, -1, 0, 0};
 extern "C" __attribute__((visibility("default"), used)) inline emulated_record *emulated_device() { return &emulated_calls; }
 
 static inline bool emulated_refuses() {
@@ -78,6 +83,7 @@ static inline int cudaMallocAsync(void **p, size_t bytes, cudaStream_t) {
   if (emulated_refuses()) return cudaErrorMemoryAllocation;
   *p = malloc(bytes);
   emulated_calls.blocks += *p != nullptr;
+  emulated_calls.taken += *p != nullptr;
   return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 static inline int cudaMalloc(void **p, size_t bytes) {
@@ -183,10 +189,10 @@ static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long 
   return old;
 }
 
-/* With RM_CFG_EMULATE_STRICT, threads run in an order of chance between barriers, shared memory holds NaNs and -1 when a
- * kernel begins, and a thread that comes to another barrier than the others of its block, or ends while they wait, stops
- * the program. Elsewhere threads run in turn from either end. So much memory is filled, and no more, that programs of many
- * launches end. */
+/* With RM_CFG_EMULATE_STRICT, blocks have as many threads as on a device, which run in an order of chance between barriers,
+ * another one each time. Shared memory holds NaNs and -1 when a kernel begins. A thread that comes to another barrier than
+ * the others of its block, or ends while they wait, stops the program. Elsewhere threads run in turn from either end. So much
+ * memory is filled, and no more, that programs of many launches end. */
 #if defined(RM_CFG_EMULATE_STRICT)
 enum { EMULATED_STRICT = 1 };
 #else
@@ -210,6 +216,7 @@ struct emulated_block {
   bool made[EMULATED_THREADS], done[EMULATED_THREADS];
   int line[EMULATED_THREADS]; /* of the barrier at which a thread waits */
   const char *file[EMULATED_THREADS];
+  unsigned turn[EMULATED_THREADS]; /* the threads in the order in which they run */
   char *stacks;
   unsigned running;
   uint32_t seed;
@@ -284,6 +291,27 @@ static inline void multiply_mma(double (&c)[2], double a, double b) {
       c[h] = __builtin_fma(left[now][warp][at.row[lane]][k], right[now][warp][k][at.col[lane] + h], c[h]);
 }
 
+/* Those of integers of 8 bits, 16 x 32 times 32 x 8 (src/cuda/crt.h): four neighbours in a register, of which the left
+ * factor has others for 8 more rows and for 16 more terms, the right one for 16 more terms, the sums for 8 more rows. */
+static inline void multiply_s8(int (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  enum { WARPS = EMULATED_THREADS / 32 };
+  static int8_t left[2][WARPS][16][32], right[2][WARPS][32][8];
+  static unsigned calls[EMULATED_THREADS];
+  const unsigned t = threadIdx.x, warp = t / 32, lane = t % 32, now = calls[t]++ % 2;
+  const emulated_lanes &at = emulated_mma;
+  for (unsigned r = 0; r < 4; r++)
+    for (unsigned e = 0; e < 4; e++)
+      left[now][warp][at.left_row[lane] + r % 2 * 8][4u * at.left_index[lane] + r / 2 * 16 + e] =
+          static_cast<int8_t>(a[r] >> 8 * e);
+  for (unsigned r = 0; r < 2; r++)
+    for (unsigned e = 0; e < 4; e++)
+      right[now][warp][4u * at.right_index[lane] + r * 16 + e][at.right_col[lane]] = static_cast<int8_t>(b[r] >> 8 * e);
+  __syncthreads();
+  for (unsigned r = 0; r < 4; r++)
+    for (unsigned k = 0; k < 32; k++)
+      c[r] += left[now][warp][at.row[lane] + r / 2 * 8][k] * right[now][warp][k][at.col[lane] + r % 2];
+}
+
 static void emulated_protect(bool now) {
   static bool is_protected;
   if (now != is_protected && mprotect(emulated.stacks, EMULATED_STACK, now ? PROT_NONE : PROT_READ | PROT_WRITE)) abort();
@@ -299,6 +327,16 @@ static void emulated_same_barrier(unsigned block) {
   }
 }
 
+/* The order of the threads for the next round: of chance, or from either end. */
+static void emulated_order(unsigned block, unsigned round) {
+  for (unsigned t = 0; t < block; t++) emulated.turn[t] = round % 2 ? block - 1 - t : t;
+  for (unsigned t = block; EMULATED_STRICT && t > 1; t--) {
+    emulated.seed = emulated.seed * 1664525u + 1013904223u;
+    const unsigned other = (emulated.seed >> 8) % t, last = emulated.turn[t - 1];
+    emulated.turn[t - 1] = emulated.turn[other], emulated.turn[other] = last;
+  }
+}
+
 template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   if (block > EMULATED_THREADS) abort();
   if (!emulated.stacks) emulated.stacks = static_cast<char *>(aligned_alloc(4096, size_t(EMULATED_STACK) * EMULATED_THREADS));
@@ -309,12 +347,10 @@ template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   for (blockIdx.x = 0; blockIdx.x < grid; blockIdx.x++) {
     for (unsigned t = 0; t < block; t++) emulated.done[t] = false;
     for (unsigned left = block, round = 0; left > 0; round++) { /* every thread up to its next barrier */
-      emulated.seed = emulated.seed * 1664525u + 1013904223u;
-      const unsigned from = EMULATED_STRICT ? (emulated.seed >> 8) % block : 0;
-      const bool back = EMULATED_STRICT ? emulated.seed >> 31 : round % 2;
+      emulated_order(block, round);
       left = 0;
       for (unsigned u = 0; u < block; u++) {
-        const unsigned t = (from + (back ? block - 1 - u : u)) % block;
+        const unsigned t = emulated.turn[u];
         if (emulated.done[t]) continue;
         threadIdx.x = emulated.running = t;
         emulated_protect(t != 0);
@@ -327,7 +363,7 @@ template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   }
 }
 
-#define RM_LAUNCH(kernel, grid, block, stream, ...) \
+#define RM_START(kernel, grid, block, stream, ...) \
   ((void)(stream), emulate_launch((unsigned)(grid), (unsigned)(block), [&] { (kernel)(__VA_ARGS__); }))
 
 #endif

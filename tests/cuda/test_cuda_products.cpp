@@ -172,6 +172,10 @@ int main(int argc, char **) {
     batched(RM_FORMAT_F32, RM_FORMAT_F32, WIDE, 0, 1, 40, 40, k, 27);
     batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 40, 40, k, 52);
   }
+  /* Products by integers (crt.h): several tiles, with rows and columns that do not fill them, a bias, and an old C. */
+  for (int kind = 0; kind < KINDS; kind++) batched(RM_FORMAT_F64, RM_FORMAT_F64, kind, 3 * kind + 16, 1, 66, 70, 130);
+  batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 40, 40, 300, 20);
+  gemm(RM_FORMAT_F64, FAR, 2, -0.75, 0.5, 65, 66, 140, 141);
   const int step = argc > 1 ? 1 : 3; /* the host takes long for a tile */
   /* Tiles of 128 x 128 with each factor in either order (dense_async.h), and their ends. */
   for (int kind = 0; kind < KINDS; kind += step) {
@@ -184,6 +188,7 @@ int main(int argc, char **) {
     batched(RM_FORMAT_F32, RM_FORMAT_F32, WIDE, 16, 1, 300, 310, 290);
     batched(RM_FORMAT_BF16, RM_FORMAT_F32, FAR, 0, 1, 300, 310, 290);
     batched(RM_FORMAT_F64, RM_FORMAT_F64, WIDE, 0, 1, 200, 210, 220);
+    for (int variant = 0; variant < 16; variant += 5) batched(RM_FORMAT_F64, RM_FORMAT_F64, FAR, variant, 1, 130, 140, 600);
   }
   static const rm_conv convolutions[] = {
       {1, 2, 3, 5, 1, {20}, {4}, {1}, {1}, {0}, {0}},

@@ -57,10 +57,10 @@ def compiled(jobs):
         return list(pool.map(compile_one, jobs))
 
 
-def linked(program, objects):
-    """A program of these objects, and of the emulated library for what they lack."""
+def linked(program, objects, library=None):
+    """A program of these objects, and of an emulated library for what they lack."""
     (cxx,) = need("c++")
-    folders = emulated_cuda().parent, default_build()
+    folders = (library or emulated_cuda()).parent, default_build()
     paths = [flag for folder in folders for flag in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
     run(cxx, *objects, *paths, "-lrepmath_cuda", "-lrepmath", "-o", program)
     return program
@@ -88,7 +88,7 @@ def emulated(main, where, *flags):
             source = where / f"functions{k}.cu"
             source.write_text("".join(FUNCTION.format(name, oracle.ARITY[name]) for name in CONTROLLED[k::2]))
             jobs.append((source, where, flags))
-        objects += [*compiled(jobs), built("src/common/overlap.c"), built("src/cuda/memory.cu")]
+        objects += [*compiled(jobs), *map(built, ("src/common/overlap.c", "src/cuda/memory.cu", "src/cuda/table.cu"))]
     return linked(where / "test_cuda", objects)
 
 
@@ -208,7 +208,7 @@ static void kernel(int *out) {{
 }}
 int main() {{
   int out[64];
-  RM_LAUNCH(kernel, 1, 64, nullptr, out);
+  RM_START(kernel, 1, 64, nullptr, out);
   return out[63] != 7;
 }}
 """
@@ -238,7 +238,7 @@ static void kernel(int *out, unsigned first) {
 }
 int main(int argc, char **) {
   int out[64];
-  for (int first = 1; first >= 0; first--) RM_LAUNCH(kernel, 1, 64, nullptr, out, argc > 1 ? 1u : unsigned(first));
+  for (int first = 1; first >= 0; first--) RM_START(kernel, 1, 64, nullptr, out, argc > 1 ? 1u : unsigned(first));
   return out[63] != 7;
 }
 """
@@ -313,10 +313,8 @@ def test_rows_give_the_cpu_bits(tmp_path):
         "src/common/overlap.c",
     ]
     shared += ["src/nn/cross_entropy/args.c", "src/nn/norm/args.c", "src/nn/rows/args.c", "src/nn/softmax/args.c"]
-    (good, out), (_, bad), (strict, seen) = emulated_parts(
-        tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK], [STRICT]]
-    )
-    assert good == strict == 0, out + seen
+    (good, out), (_, bad) = emulated_parts(tmp_path, "test_cuda_rows", kernels, shared, [[], [SHRINK]])
+    assert good == 0, out
     for name in ("log_softmax", "cross_entropy", "normalize", "weights of columns", "weights of sets"):
         assert f"FAILED {name}" in bad, bad
 
@@ -337,11 +335,11 @@ def test_reductions_give_the_cpu_bits(tmp_path):
     short.write_text(re.sub(r'(#include )"', rf'\1"{ROOT}/src/cuda/', text))
     kernels = ["src/cuda/cumsum.cu", "src/cuda/scatter.cu", "src/cuda/statistics.cu"]
     shared = ["src/common/overlap.c", "src/reduce/scatter_args.c", "src/reduce/statistics_args.c"]
-    variants = [[], [SHRINK], ["-include", str(short)], [STRICT]]
+    variants = [[], [SHRINK], ["-include", str(short)]]
     counts = emulated_parts(tmp_path, "test_cuda_reductions", kernels, shared, variants)
     seen = [{name for name in ("mean", "cumsum", "index_add", "segment_sum") if f"FAILED {name}" in out} for _, out in counts]
-    assert [failed == 0 for failed, _ in counts] == [True, False, False, True], counts
-    assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}, set()]
+    assert [failed == 0 for failed, _ in counts] == [True, False, False], counts
+    assert seen == [set(), {"cumsum", "index_add", "segment_sum"}, {"mean", "index_add", "segment_sum"}]
 
 
 @pytest.mark.long
@@ -358,10 +356,9 @@ def test_functions_of_rows_give_the_cpu_bits(tmp_path):
     short.write_text(overlap + re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
     kernels = ["src/cuda/row_reductions.cu", "src/cuda/cumsum.cu"]
     shared = ["src/common/overlap.c", "src/reduce/statistics_args.c"]
-    variants = [[], [SHRINK], ["-include", str(short)], [STRICT]]
-    found = emulated_parts(tmp_path, "test_cuda_row_reductions", kernels, shared, variants)
-    (good, out), (_, bad), (_, unjoined), (strict, seen) = found
-    assert good == strict == 0, out + seen
+    variants = [[], [SHRINK], ["-include", str(short)]]
+    (good, out), (_, bad), (_, unjoined) = emulated_parts(tmp_path, "test_cuda_row_reductions", kernels, shared, variants)
+    assert good == 0, out
     for name in ("sum", "mean", "dot", "cumsum"):
         assert f"FAILED {name} of rows" in bad, bad
     for name in ("sum", "mean", "norm", "dot", "var", "std"):
@@ -402,4 +399,34 @@ def test_products_give_the_cpu_bits(tmp_path):
     variants = [[], ["-DRM_CFG_EMULATE_MMA", STRICT], [SHRINK], ["-include", str(short)]]
     variants.append(["-DRM_CFG_EMULATE_MMA", "-DRM_CFG_EMULATE_PERMUTED"])
     counts = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, variants)
+    assert [failed == 0 for failed, _ in counts] == [True, True, False, False, False], counts
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "tests/cuda").glob("test_cuda*.cpp")))
+def test_blocks_as_on_a_device(name, tmp_path):
+    """Every launcher, the accurate phases too, with blocks as large as on a device, whose threads run in an order of chance over shared memory
+    that holds NaNs, and must meet at the same barriers (RM_CFG_EMULATE_STRICT)."""
+    library = emulated_cuda("emulated_strict", STRICT)
+    program = linked(tmp_path / name, compiled([(ROOT / f"tests/cuda/{name}.cpp", tmp_path, [STRICT])]), library)
+    done = subprocess.run([program], capture_output=True, text=True)
+    counted = re.search(r"(\d+) passed, 0 failed", done.stdout)
+    assert done.returncode == 0 and counted and int(counted[1]) > 10, done.stdout[-8000:] + done.stderr
+
+
+@pytest.mark.long
+def test_products_by_integers_give_the_cpu_bits(tmp_path):
+    """Products of f64 modulo small numbers, some rows and columns at a time; and the controls: bounds made smaller, and lanes of the matrix
+    instructions in another order, are seen, and so is an inverse that is one too large."""
+    wrong = tmp_path / "crt_wrong.h"
+    text = (ROOT / "src/cuda/crt.h").read_text()
+    changed = text.replace("% p != 1) t.inverse[i]++;", "% p != 1) t.inverse[i]++;\n    if (i == 19) t.inverse[i]++;")
+    assert changed != text
+    wrong.write_text(re.sub(r'(#include )"(?!/|\.)', rf'\1"{ROOT}/src/cuda/', changed.replace('"../', f'"{ROOT}/src/')))
+    kernels = ["src/cuda/matmul_dd.cu"]
+    shared = [f"src/cuda/{name}.cu" for name in ("matmul", "convolution", "reduce", "matmul_b64")]
+    shared += ["src/blas/gemm/args.c", "src/blas/conv/args.c", "src/common/overlap.c"]
+    flags = ["-DRM_CFG_CRT_FROM=1", "-DRM_CFG_CRT_ROOM=1048576"]
+    more = [[STRICT], [SHRINK], ["-DRM_CFG_EMULATE_PERMUTED"], ["-include", str(wrong)]]
+    counts = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, [[], *(flags + own for own in more)])
     assert [failed == 0 for failed, _ in counts] == [True, True, False, False, False], counts

@@ -24,7 +24,7 @@ class Record(ctypes.Structure):
     """emulated_record."""
 
     _fields_ = [("blocks", ctypes.c_int64)] + [(name, ctypes.c_void_p) for name in ("released_on", "waiting", "awaited")]
-    _fields_ += [(name, ctypes.c_int64) for name in ("host_waits", "before_refusal", "captured")]
+    _fields_ += [(name, ctypes.c_int64) for name in ("host_waits", "before_refusal", "captured", "taken")]
 
 
 class CudaFramework(Framework):
@@ -280,6 +280,43 @@ def test_indices_out_of_range_are_seen_on_request(device, wrong):
     repmath.dlpack.check_indices(X)
     with pytest.raises(TypeError, match="x must be an array, not int"):
         repmath.dlpack.check_indices(3)
+
+
+def test_workspaces_of_the_caller(device):
+    """A call measures what it takes, launches nothing meanwhile, and then takes that and nothing else; with less it is an error that says so."""
+    x, out = floats(5, 40), np.full((5, 40), 7.0, np.float32)
+    arguments = (
+        _library.format_of("f32"),
+        5,
+        40,
+        x.ctypes.data_as(ctypes.c_void_p),
+        ctypes.c_ssize_t(160),
+        ctypes.c_ssize_t(4),
+    )
+    arguments += out.ctypes.data_as(ctypes.c_void_p), ctypes.c_ssize_t(160), ctypes.c_ssize_t(4), None
+    library, size = _library.load(), ctypes.c_size_t()
+    taken = device.taken
+    library.rm_cuda_measure_workspace()
+    _library.checked("rm_cuda_softmax", *arguments)
+    library.rm_cuda_end_workspace(ctypes.byref(size))
+    assert size.value > 0 and device.taken == taken and (out == 7).all()
+    memory = np.empty(size.value + 256, np.uint8)
+    first = memory.ctypes.data + -memory.ctypes.data % 256
+    for given in (size.value - 256, size.value):
+        assert library.rm_cuda_use_workspace(ctypes.c_size_t(given), ctypes.c_void_p(first)) == 0
+        try:
+            if given < size.value:
+                with pytest.raises(RuntimeError, match=f"more than the {given} bytes of workspace that it was given"):
+                    _library.checked("rm_cuda_softmax", *arguments)
+            else:
+                _library.checked("rm_cuda_softmax", *arguments)
+        finally:
+            library.rm_cuda_end_workspace(None)
+    assert device.taken == taken and equal(out, repmath.nn.softmax(x))
+    _library.checked("rm_cuda_softmax", *arguments)
+    assert device.taken > taken  # of the library's pool again
+    for wrong in (None, first + 8):
+        assert library.rm_cuda_use_workspace(ctypes.c_size_t(256), ctypes.c_void_p(wrong))
 
 
 def test_streams(device, monkeypatch):

@@ -113,12 +113,12 @@ FMA = ["-mfma"] if platform.machine() in ("x86_64", "AMD64") else []
 HAS_FMA = bool(FMA) and "fma" in pathlib.Path("/proc/cpuinfo").read_text()
 
 
-def emulated_cuda() -> pathlib.Path:
-    """librepmath_cuda with the host as its device (tests/cuda/emulate.h)."""
+def emulated_cuda(name: str = "emulated", *more: str) -> pathlib.Path:
+    """librepmath_cuda with the host as its device (tests/cuda/emulate.h), and more options of the compiler under another name."""
     need("c++")
-    flags = " ".join([QUICK, *(FMA if HAS_FMA else [])])
+    flags = " ".join([QUICK, *(FMA if HAS_FMA else []), *more])
     options = *definitions_of("cuda-emulated"), f"CMAKE_CXX_FLAGS={flags}"
-    return build("emulated", *options, targets=("repmath_cuda",)) / "src/cuda/librepmath_cuda.so"
+    return build(name, *options, targets=("repmath_cuda",)) / "src/cuda/librepmath_cuda.so"
 
 
 def control_library() -> pathlib.Path:

@@ -26,7 +26,7 @@ const c10::Device kDevice(kKind, 0);
 struct Allocator final : c10::Allocator {
   static void release(void *p) { std::free(p); }
   c10::DataPtr allocate(size_t size) override {
-    void *p = size ? std::aligned_alloc(64, (size + 63) / 64 * 64) : nullptr;
+    void *p = size ? std::aligned_alloc(256, (size + 255) / 256 * 256) : nullptr; // as CUDA's
     return {p, p, &release, kDevice};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }

@@ -315,6 +315,61 @@ def case_refusals():
     assert sum(loose.uncovered.values()) == 1
 
 
+def case_memory():
+    """A step of training takes no memory but PyTorch's, and waits for nothing: every launcher is given its workspace. The controls are a call on a
+    stream that is not PyTorch's, whose workspace is of the library's pool, and the running statistics of a batch norm, which the host computes."""
+    import ctypes
+
+    import torch
+
+    from repmath._cuda import _array, _library
+    from repmath.torch import _device_tensors
+
+    if not launches():
+        return
+    ask = _library.load().emulated_device
+    ask.restype = ctypes.POINTER(ctypes.c_int64 * 8)  # emulated_record of tests/cuda/emulate.h
+    record = ask().contents
+    waits, taken = 4, 7
+    nn = torch.nn
+    with block():
+        torch.manual_seed(5)
+        layers = [
+            nn.Embedding(11, 8),
+            nn.LayerNorm(8),
+            nn.Linear(8, 8),
+            nn.GELU(),
+            nn.MultiheadAttention(8, 2, batch_first=True),
+        ]
+        rest = [nn.Conv1d(5, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.ReLU(), nn.AvgPool1d(2), nn.Flatten(), nn.Linear(16, 7)]
+        net, tail = nn.ModuleList(layers).to(DEVICE), nn.Sequential(*rest).to(DEVICE)
+        parameters = [*net.parameters(), *tail.parameters()]
+        optimizer = torch.optim.AdamW(parameters, fused=True)
+        words, targets = torch.randint(0, 11, (3, 5)).to(DEVICE), torch.tensor([1, 6, 3]).to(DEVICE)
+
+        def step():
+            x = net[3](net[2](net[1](net[0](words))))
+            x = x + net[4](x, x, x, need_weights=False)[0].softmax(-1).cumsum(-1)
+            loss = nn.functional.cross_entropy(tail(x), targets) + x.std() / 7
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        step()
+        before = record[waits], record[taken]
+        step()
+        assert (record[waits], record[taken]) == before, (list(record), before)
+        x = torch.ones(2, 3, device=DEVICE)
+        a = _device_tensors.as_device_array(x)
+        a.place = _array.Place(0, 0)
+        _library.checked(
+            "rm_cuda_softmax", _library.format_of("f32"), 2, 3, a.pointer, 12, 4, a.pointer, 12, 4, a.place.queue
+        )
+        assert record[taken] > before[1]
+        nn.BatchNorm1d(3).to(DEVICE)(x)
+        assert record[waits] > before[0]
+
+
 def case_places():
     """The block says where operators were computed."""
     import torch

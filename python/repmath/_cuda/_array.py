@@ -26,8 +26,8 @@ class Place:
 
     @property
     def queue(self) -> ctypes.c_void_p:
-        """The stream as an argument of the library."""
-        return ctypes.c_void_p(self.stream)
+        """The stream as an argument of the library, which knows whose memory its workspaces are to be."""
+        return _library.Queue(self.stream, self.memory if self.lender == "torch" and self.is_current else None)
 
     def memory(self, size: int) -> Any:
         """Memory of so many bytes, which has an address and lasts as long as the object."""

@@ -4,8 +4,9 @@ import ctypes
 import functools
 import os
 import pathlib
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,9 +43,24 @@ def load() -> ctypes.CDLL:
     return library
 
 
+class Queue(ctypes.c_void_p):
+    """A stream, and what makes memory of so many bytes for the workspaces of calls on it: None is the library's pool."""
+
+    def __init__(self, stream: int, memory: Callable[[int], Any] | None) -> None:
+        super().__init__(stream)
+        self.memory = memory
+
+
+# Functions without a workspace: those of one element at a time, but for the tables of 16-bit numbers, and those of memory and streams.
+_WITHOUT_WORKSPACE = re.compile(r"rm_cuda_(v\w+_f(32|64)|copy|read|write|wait|wait_for|allocate|release|index_errors)")
+
+
 def call(name: str, *arguments: Any) -> int:
-    """A function of the library: Python's integers are of 64 bits, floats binary64, None is NULL. Returns its status."""
-    function = getattr(load(), name)
+    """A function of the library: Python's integers are of 64 bits, floats binary64, None is NULL. Returns its status.
+
+    If the last argument is a queue with memory of its own, the function is called twice, first to measure its workspace."""
+    library = load()
+    function = getattr(library, name)
     converted = [
         ctypes.c_int64(a)
         if type(a) is int
@@ -55,7 +71,20 @@ def call(name: str, *arguments: Any) -> int:
         else a
         for a in arguments
     ]
-    return int(function(*converted))
+    lend = getattr(arguments[-1], "memory", None) if arguments else None
+    if lend is None or _WITHOUT_WORKSPACE.fullmatch(name):
+        return int(function(*converted))
+    size = ctypes.c_size_t()
+    library.rm_cuda_measure_workspace()
+    status = int(function(*converted))
+    library.rm_cuda_end_workspace(ctypes.byref(size))
+    if status:
+        return status
+    lent = lend(size.value) if size.value else None
+    check(library.rm_cuda_use_workspace(size, ctypes.c_void_p(lent.address if lent else None)))
+    status = int(function(*converted))
+    library.rm_cuda_end_workspace(None)
+    return status
 
 
 def checked(name: str, *arguments: Any) -> None:

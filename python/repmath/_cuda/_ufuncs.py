@@ -30,7 +30,8 @@ def apply(ufunc: Any, method: str, arguments: tuple[Any, ...], keywords: dict[st
 
 
 def _operands(arguments: tuple[Any, ...]) -> tuple[Place, _Operands]:
-    """The arguments in their common format; Python's numbers are converted to it."""
+    """The arguments in their common format. Python's numbers are converted to it and go to the device in the order of its stream, without waiting.
+    They are not kept: a graph that captures the call has their memory."""
     arrays = [a for a in arguments if isinstance(a, Array)]
     place, dtype = arrays[0].place, arrays[0].dtype
     if dtype not in NAMES or any(a.dtype != dtype for a in arrays):
@@ -41,27 +42,12 @@ def _operands(arguments: tuple[Any, ...]) -> tuple[Place, _Operands]:
             found.append(a)
         elif type(a) in (int, float):
             with np.errstate(all="ignore"):
-                found.append(_number(place, np.asarray(a, dtype)))
+                found.append(upload(place, np.asarray(a, dtype)))
         elif isinstance(a, (np.ndarray, np.generic)) and a.ndim == 0 and a.dtype == dtype:
-            found.append(_number(place, np.asarray(a)))
+            found.append(upload(place, np.asarray(a)))
         else:
             raise Unsupported("an operand is in main memory")
     return place, found
-
-
-_MANY = 1024
-_numbers: dict[Any, Array] = {}
-
-
-def _number(place: Place, a: Any) -> Array:
-    """A number on the device; it is kept, as programs use few of them and a copy waits for the device."""
-    key = place.device, place.stream, a.dtype, a.tobytes()
-    found = _numbers.get(key)
-    if found is None:
-        if len(_numbers) >= _MANY:
-            _numbers.clear()
-        found = _numbers[key] = upload(place, a)
-    return found
 
 
 def _delivered(value: Array, out: Any) -> Array:

@@ -32,7 +32,7 @@ class _TensorPlace(Place):
         self.torch_device = device
         number = device.index or 0
         stream = torch._C._cuda_getCurrentRawStream(number) if device.type == "cuda" else 0
-        super().__init__(number, stream or _LEGACY, True)
+        super().__init__(number, stream or _LEGACY, True, "torch")
 
     def memory(self, size: int) -> Any:
         return Lent(torch.empty(size, dtype=torch.uint8, device=self.torch_device))
