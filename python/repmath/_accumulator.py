@@ -228,7 +228,11 @@ class Accumulator:
 
     def _exact(self) -> Fraction:
         """The total, all of whose terms are finite. After a header of 8 bytes follow digits of 32 bits; the lowest 68 are the fraction."""
-        return Fraction(int.from_bytes(self.to_bytes()[8:], "little", signed=True), 1 << 32 * 68)
+        units = int.from_bytes(self.to_bytes()[8:], "little", signed=True)
+        zeros = (
+            min((units & -units).bit_length() - 1, 32 * 68) if units else 32 * 68
+        )  # without them Fraction has little to divide
+        return Fraction(units >> zeros, 1 << 32 * 68 - zeros)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Accumulator":

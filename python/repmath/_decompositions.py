@@ -65,7 +65,7 @@ def _sizes(rows: _Array) -> _Array:
     """The roots of the sums of squares of rows."""
     if HERE.by is not None:
         return np.asarray(HERE.by.sizes(rows))
-    return np.asarray(_statistics.norm(rows, axis=1))
+    return _statistics._apply("norm", rows, rows.dtype) if rows.size else np.zeros(len(rows))
 
 
 def sums(a: _Array) -> _Array:
@@ -157,6 +157,18 @@ def orthogonal_rows(columns: _Array, v: _Array | None) -> None:
     _core.orthogonal_rows(_rounds(columns.shape[1]), _SWEEPS, _LEAST, columns, v)
 
 
+def _units(count: int, n: int) -> _Array:
+    """Unit matrices."""
+    made = np.zeros((count, n * n))
+    made[:, :: n + 1] = 1.0
+    return made.reshape(count, n, n)
+
+
+def _rows(a: _Array, order: _Array) -> _Array:
+    """The rows of each matrix, or the elements of each line, in this order."""
+    return np.asarray(a[np.arange(len(a))[:, None], order])
+
+
 def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
     """Eigenvalues, ascending, and vectors of the symmetric matrices whose lower triangles are given."""
     count, n, _ = a.shape
@@ -164,24 +176,24 @@ def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
     a = np.where(lower, a, np.swapaxes(a, 1, 2))
     scale = _scales(a)
     a = np.ascontiguousarray(np.ldexp(a, -scale[:, None, None]))
-    v = np.array(np.broadcast_to(np.eye(n), a.shape), order="C")  # a row each
+    v = _units(count, n)  # a row each
     if n > 1:
         diagonal(a, v if vectors else None)
     index = np.arange(n)
     values = a[:, index, index]
     order = np.argsort(values, axis=1, kind="stable")
-    values = np.ldexp(np.take_along_axis(values, order, 1), scale[:, None])
+    values = np.ldexp(_rows(values, order), scale[:, None])
     if not vectors:
         return values, v
-    return values, _signed(np.swapaxes(np.take_along_axis(v, order[..., None], 1), 1, 2))[0]
+    return values, _signed(np.swapaxes(_rows(v, order), 1, 2))[0]
 
 
 def _signed(v: _Array, *others: _Array) -> tuple[_Array, ...]:
     """Columns with the sign that makes the first of their largest elements positive; the others' columns change theirs too."""
     if not v.shape[1]:
         return (v, *(w[..., : v.shape[2]] for w in others))
-    at = np.abs(v).argmax(axis=1)[:, None, :]
-    sign = np.where(np.take_along_axis(v, at, 1) < 0, -1.0, 1.0)
+    largest = v[np.arange(len(v))[:, None], np.abs(v).argmax(axis=1), np.arange(v.shape[2])]
+    sign = np.where(largest < 0, -1.0, 1.0)[:, None, :]
     return (v * sign, *(w[..., : sign.shape[-1]] * sign for w in others))
 
 
@@ -193,16 +205,16 @@ def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _
         return u, values, v
     scale = _scales(a)
     columns = _turned(np.ldexp(a, -scale[:, None, None]))  # a row each
-    v = np.array(np.broadcast_to(np.eye(n), (count, n, n)), order="C")
+    v = _units(count, n)
     if n > 1:
         orthogonal_rows(columns, v if vectors else None)
     sizes = _sizes(columns.reshape(count * n, m)).reshape(count, n) if m and n else np.zeros((count, n))
     order = np.argsort(-sizes, axis=1, kind="stable")
-    sizes = np.take_along_axis(sizes, order, 1)
+    sizes = _rows(sizes, order)
     values = np.ldexp(sizes, scale[:, None])
     if not vectors:
         return columns, values, v
-    columns, v = (np.take_along_axis(w, order[..., None], 1) for w in (columns, v))
+    columns, v = _rows(columns, order), _rows(v, order)
     u = np.swapaxes(step("divide", columns, np.where(sizes > 0, sizes, 1.0)[..., None]), 1, 2)
     u = _completed(u, sizes > _LEAST, m if full else n)
     v = np.swapaxes(v, 1, 2)

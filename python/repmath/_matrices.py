@@ -1,5 +1,6 @@
 """Arguments of linear algebra: stacks of matrices in float32 or float64."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -32,4 +33,4 @@ def check_matrices(name: str, a: _Array, square: bool = True) -> None:
 
 def stack_of(a: _Array) -> _Array:
     """With one axis for all but the last two."""
-    return a if a.ndim == 3 else a.reshape(int(np.prod(a.shape[:-2], dtype=np.int64)), *a.shape[-2:])
+    return a if a.ndim == 3 else a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])

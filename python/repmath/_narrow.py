@@ -62,7 +62,7 @@ def convert_array(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
         else:
             made = a.astype(dtype)
         nan = np.isnan(made)
-        if nan.any():
+        if np.count_nonzero(nan):
             made[nan] = np.nan
     return made
 

@@ -8,6 +8,7 @@ instruction set changes a bit. QR, `eigh` and `svd`, and what is made of them, a
 written steps in float64. docs/spec.md has the definitions.
 """
 
+import math
 import operator
 from typing import Any, NamedTuple
 
@@ -79,7 +80,7 @@ def factor_lu(a: _Array) -> tuple[_Array, _Array, _Array]:
 
 def solve_exactly(a: _Array, b: _Array | None, triangle: str | None = None, unit: bool = False) -> tuple[_Array, _Array]:
     """The solution for stacks of matrices of one format, which are broadcast, and info; the inverse for a b of None."""
-    if b is not None:
+    if b is not None and a.shape[:-2] != b.shape[:-2]:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a, b = np.broadcast_to(a, (*batch, *a.shape[-2:])), np.broadcast_to(b, (*batch, *b.shape[-2:]))
     batch, n, k = a.shape[:-2], a.shape[-1], a.shape[-1] if b is None else b.shape[-1]
@@ -199,7 +200,12 @@ def lu_factor(a: ArrayLike) -> tuple[_Array, _Array]:
 
 def _rows_in_order(pivots: _Array, n: int) -> _Array:
     """Which row of A is row i of the factors, from exchanges that count from 0."""
-    flat = pivots.reshape(int(np.prod(pivots.shape[:-1], dtype=np.int64)), n)
+    if pivots.ndim == 1:
+        rows = list(range(n))
+        for i, j in enumerate(pivots.tolist()):
+            rows[i], rows[j] = rows[j], rows[i]
+        return np.array(rows, np.int64)
+    flat = pivots.reshape(math.prod(pivots.shape[:-1]), n)
     order = np.tile(np.arange(n), (len(flat), 1))
     every = np.arange(len(flat))
     for i in range(flat.shape[1]):
@@ -211,7 +217,11 @@ def _rows_in_order(pivots: _Array, n: int) -> _Array:
 def solve_by_lu(lu: _Array, pivots: _Array, b: _Array, transposed: bool = False) -> tuple[_Array, _Array]:
     """Two triangular systems, one after the other, each solution rounded once; pivots count from 0."""
     n = lu.shape[-1]
-    order = _rows_in_order(pivots, n)[..., None]
+    order = _rows_in_order(pivots, n)
+    if not transposed and lu.ndim == b.ndim == 2:
+        y, _ = solve_exactly(lu, b[order], "lower", True)
+        return solve_exactly(lu, y, "upper")
+    order = order[..., None]
     batch = np.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     b, order = np.broadcast_to(b, (*batch, *b.shape[-2:])), np.broadcast_to(order, (*batch, n, 1))
     if not transposed:

@@ -403,18 +403,18 @@ def _update(running_mean: Array | None, running_var: Array | None, x: Array, mom
     for running, moment in ((running_mean, "mean"), (running_var, "var")):
         if running is None:
             continue
-        with np.errstate(all="ignore"):
-            # Correctly rounded; infinite or NaN for a channel that is not finite.
-            new = host(mean(x, axis=axes, dtype=F64) if moment == "mean" else var(x, axis=axes, dtype=F64, ddof=1))
-            there = host(running)
-            old = there.astype(F64)
-            if x.dtype == F64:
-                finite = np.isfinite(x).all(axis=axes)  # statistics of finite numbers may be beyond float64
-            else:
-                finite = np.isfinite(new)
-            result, certain = _mixed(there, old, new, float(momentum), x.dtype != F64)
-        if running.dtype == F64:
-            certain = np.zeros_like(finite)
+        there = host(running)
+        old = there.astype(F64)
+        if running.dtype == F64:  # no bound is close enough
+            finite = np.isfinite(host(x)).all(axis=axes)
+            result, certain = old.copy(), np.zeros_like(finite)
+        else:
+            with np.errstate(all="ignore"):
+                # Correctly rounded; infinite or NaN for a channel that is not finite.
+                new = host(mean(x, axis=axes, dtype=F64) if moment == "mean" else var(x, axis=axes, dtype=F64, ddof=1))
+                # Statistics of finite numbers may be beyond float64.
+                finite = np.isfinite(host(x)).all(axis=axes) if x.dtype == F64 else np.isfinite(new)
+                result, certain = _mixed(there, old, new, float(momentum), x.dtype != F64)
         open_ones = np.flatnonzero(finite & ~certain & np.isfinite(old))
         if len(open_ones):
             news = _exact_news(host(x), open_ones, moment)

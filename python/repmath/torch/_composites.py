@@ -151,7 +151,8 @@ def _instance_norm(
 
 
 def _softsign(input: _Tensor) -> Any:
-    return whole.softsign(input) if _fits(input) else NotImplemented
+    """For its gradient; PyTorch's composition has the same values, in the same roundings."""
+    return whole.softsign(input) if _varies(input) and _fits(input) else NotImplemented
 
 
 def _ndtr(input: _Tensor) -> Any:

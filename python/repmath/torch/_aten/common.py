@@ -1,6 +1,7 @@
 """Arguments and results of the operators: conversion to one format, Python's numbers, kernels by name."""
 
 import functools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -245,8 +246,15 @@ def same_number(value: float, dtype: torch.dtype) -> Any:
     """The number as a scalar of the format; None where the format has no such number."""
     if dtype not in FORMATS:
         raise Uncovered(f"results of {dtype}")
+    return _scalar(value, math.copysign(1.0, value), dtype)
+
+
+@functools.lru_cache(maxsize=256)
+def _scalar(value: float, sign: float, dtype: torch.dtype) -> Any:
+    """`sign` tells a zero from the other one."""
     with np.errstate(all="ignore"):
         held = np.asarray(value, F64).astype(FORMATS[dtype])
+    held.flags.writeable = False
     return held if float(held) == value or value != value else None
 
 
@@ -279,6 +287,11 @@ def write(t: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
     return t.copy_(made)
 
 
+def _is_count(t: Any, dtype: torch.dtype) -> bool:
+    """Whether these are integers beside numbers of a format that holds them, which is that of a result of both."""
+    return isinstance(t, torch.Tensor) and t.dtype is torch.int64 and dtype in FORMATS and held(t, dtype)
+
+
 def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.Tensor | None = None) -> torch.Tensor:
     """An elementwise function of tensors and numbers, rounded once to their common format, or to that of `out` where this is narrower.
 
@@ -290,6 +303,8 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
         return rounded
     if out is None and name in _QUICK and isinstance(values[0], torch.Tensor) and dtype in (None, values[0].dtype):
         quick: Any = _QUICK[name](*values)
+        if quick is NotImplemented and len(values) == 2 and _is_count(values[1], values[0].dtype):
+            quick = _QUICK[name](values[0], convert(values[1], values[0].dtype))
         if quick is not NotImplemented:
             found: torch.Tensor = quick
             return found

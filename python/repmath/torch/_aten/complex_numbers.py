@@ -56,14 +56,23 @@ def _number(v: Any, dtype: torch.dtype) -> _Tensor:
     return made
 
 
+def _by_parts(real: Any, x: _Tensor, y: Any, dtype: torch.dtype) -> _Tensor:
+    """A function of each part of x and of real numbers."""
+    y = convert(y, PARTS[dtype]) if isinstance(y, torch.Tensor) else y
+    if HERE.steps is not None or not isinstance(x, torch.Tensor):  # the parts have random words of their own
+        a, b = _parts(x, dtype)
+        return _joined(real(a, y), real(b, y))
+    pairs = torch.view_as_real(convert(x, dtype).resolve_conj())
+    return torch.view_as_complex(real(pairs, y[..., None] if isinstance(y, torch.Tensor) else y).contiguous())
+
+
 def _multiplied(real: Any, x: Any, y: Any) -> _Tensor:
     dtype = _format(x, y)
     if not _is_complex(x):
         x, y = y, x
-    a, b = _parts(x, dtype)
     if not _is_complex(y):
-        y = convert(y, PARTS[dtype]) if isinstance(y, torch.Tensor) else y
-        return _joined(real(a, y), real(b, y))
+        return _by_parts(real, x, y, dtype)
+    a, b = _parts(x, dtype)
     if not isinstance(y, torch.Tensor):
         y = _number(y, dtype)
     a, b, c, d = (as_array(t) for t in torch.broadcast_tensors(a, b, *_parts(y, dtype)))
@@ -85,9 +94,7 @@ def _divided(real: Any, x: Any, y: Any, rounding_mode: str | None = None) -> _Te
             given += _parts(v, dtype)
         arrays = [np.ascontiguousarray(as_array(t)) for t in torch.broadcast_tensors(*given)]
         return _joined(*(as_tensor(a) for a in (quotients if HERE.steps is None else HERE.steps.quotients)(*arrays)))
-    a, b = _parts(x, dtype)
-    y = convert(y, PARTS[dtype]) if isinstance(y, torch.Tensor) else y
-    return _joined(real(a, y), real(b, y))
+    return _by_parts(real, x, y, dtype)
 
 
 def _extend(name: str, of_complex: Any) -> None:

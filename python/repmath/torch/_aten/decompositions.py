@@ -1,5 +1,6 @@
 """Orthogonal decompositions of matrices in float32 and float64, by the steps of repmath/_decompositions.py in binary64."""
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,8 +16,8 @@ _Tensor: TypeAlias = torch.Tensor
 
 def _stack(x: Array, name: str) -> Array:
     """As one stack of float64."""
-    wide = np.ascontiguousarray(x, np.float64).reshape(int(np.prod(x.shape[:-2], dtype=np.int64)), *x.shape[-2:])
-    if not np.isfinite(wide).all():
+    wide = np.ascontiguousarray(x, np.float64).reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+    if np.count_nonzero(np.isfinite(wide)) < wide.size:
         raise torch.linalg.LinAlgError(f"{name}: the matrix has elements that are not finite")
     return wide
 
@@ -104,7 +105,7 @@ def linalg_svd(
 def _number(value: Any, batch: tuple[int, ...], otherwise: float) -> Array:
     """A tolerance for each matrix."""
     if value is None:
-        return np.full(int(np.prod(batch, dtype=np.int64)), otherwise)
+        return np.full(math.prod(batch), otherwise)
     given = value.detach().to(torch.float64).numpy() if isinstance(value, torch.Tensor) else np.float64(value)
     return np.array(np.broadcast_to(given, batch), np.float64).reshape(-1)
 

@@ -99,18 +99,9 @@ def scattered_products(x: torch.Tensor, dim: int, index: torch.Tensor, src: torc
 # segments: consecutive elements along an axis
 
 
-def _bounds(lengths: _Maybe, offsets: _Maybe, axis: int, n: int) -> tuple[Any, Any]:
-    """Where segments begin and end, in lines of the axes before this one."""
-    if (lengths is None) == (offsets is None):
-        raise ValueError("either lengths or offsets")
-    if offsets is not None:
-        return offsets.narrow(axis, 0, offsets.shape[axis] - 1), offsets.narrow(axis, 1, offsets.shape[axis] - 1)
-    assert lengths is not None
-    ends = lengths.cumsum(axis)
-    return ends - lengths, ends
-
-
 _AT_ONCE = 1 << 20  # elements that are copied
+_FEW = 1 << 12  # elements of segments that are brought to one length
+_FILLS = {"max": -torch.inf, "min": torch.inf, "prod": 1.0}  # what changes no result
 _EMPTY = {"max": -torch.inf, "min": torch.inf, "sum": 0.0, "prod": 1.0, "mean": torch.nan}
 
 
@@ -134,23 +125,29 @@ def _reduced_segments(terms: torch.Tensor, reduce: str, start: float | None) -> 
     return KERNELS["avg_pool2d"](rows, (1, n + 1), divisor_override=n).reshape(segments, *behind)
 
 
-def _segments(data: torch.Tensor, lengths: _Maybe, offsets: _Maybe, axis: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _segments(data: torch.Tensor, lengths: _Maybe, offsets: _Maybe, axis: int) -> tuple[Array, Array]:
     """Where segments begin and how long they are, one axis each: in the lines of all axes up to this one, joined."""
-    begins, ends = _bounds(lengths, offsets, axis, data.shape[axis])
-    if bool(((begins < 0) | (begins > ends) | (ends > data.shape[axis])).any()):
+    given = lengths if offsets is None else offsets
+    if given is None or (lengths is not None and offsets is not None):
+        raise ValueError("either lengths or offsets")
+    lines, n = math.prod(data.shape[:axis]), data.shape[axis]
+    a = as_array(given).astype(np.int64).reshape(lines, given.shape[axis])
+    ends = a.cumsum(1) if offsets is None else a[:, 1:]
+    begins = ends - a if offsets is None else a[:, :-1]
+    if ((begins < 0) | (begins > ends) | (ends > n)).any():
         raise ValueError("lengths or offsets that do not fit")
-    lines = torch.arange(math.prod(data.shape[:axis])).unsqueeze(1) * data.shape[axis]
-    first = begins.reshape(lines.shape[0], -1) + lines
-    return first.reshape(-1), (ends - begins).reshape(-1)
+    return (begins + np.arange(0, lines * n, n)[:, None]).reshape(-1), (ends - begins).reshape(-1)
 
 
-def _by_length(first: torch.Tensor, length: torch.Tensor, size: int, squares: bool = False) -> Any:
+def _by_length(first: Array, length: Array, size: int, squares: bool = False) -> Any:
     """Segments of one length each time, and where their elements are, (segments, length): as many at a time as copies of their elements, of
     `size` numbers each, stay small, or of their squares."""
-    for n in length.unique().tolist():
-        alike = (length == n).nonzero().squeeze(1)
-        for which in alike.split(max(1, _AT_ONCE // max(1, n * size * (n if squares else 1)))):
-            yield which, first[which].unsqueeze(1) + torch.arange(n)
+    for n in np.unique(length).tolist():
+        alike = np.flatnonzero(length == n)
+        at_once = max(1, _AT_ONCE // max(1, n * size * (n if squares else 1)))
+        for i in range(0, len(alike), at_once):
+            which = alike[i : i + at_once]
+            yield as_tensor(which), as_tensor(first[which][:, None] + np.arange(n))
 
 
 def _checked(data: torch.Tensor, reduce: str, lengths: _Maybe, offsets: _Maybe, axis: int, initial: Any) -> float | None:
@@ -160,6 +157,17 @@ def _checked(data: torch.Tensor, reduce: str, lengths: _Maybe, offsets: _Maybe, 
     if initial is not None and same_number(float(initial), data.dtype) is None:
         raise Uncovered(f"initial={initial}, which {data.dtype} does not hold")
     return None if initial is None else float(initial)
+
+
+def _filled(rows: Array, first: Array, length: Array, start: float | None, fill: float) -> Array:
+    """Segments, (segments, n, ...), of the length of the longest one, behind a number: after shorter ones follows another."""
+    n = int(length.max(initial=0))
+    where = first[:, None] + np.arange(n)
+    made = rows[np.minimum(where, len(rows) - 1)]
+    made[np.arange(n) >= length[:, None]] = fill
+    if start is not None:
+        made = np.concatenate((np.full((len(first), 1, *made.shape[2:]), start, made.dtype), made), 1)
+    return made
 
 
 @kernel
@@ -184,6 +192,11 @@ def segment_reduce(
     assert given is not None
     count, behind = given.shape[axis] - (lengths is None), data.shape[axis + 1 :]
     made, rows = data.new_empty((len(first), *behind)), data.reshape(-1, *behind)
+    alike = HERE.steps is None and reduce in _FILLS and data.dtype in FORMATS
+    if alike and len(first) * int(length.max()) * math.prod(behind) <= _FEW:
+        filled = as_tensor(_filled(as_array(rows), first, length, start, _FILLS[reduce]))
+        if filled.shape[1]:
+            return _reduced_segments(filled, reduce, None).view(*data.shape[:axis], count, *behind)
     for which, where in _by_length(first, length, math.prod(behind)):
         made[which] = _reduced_segments(rows[where], reduce, start)
     return made.view(*data.shape[:axis], count, *behind)
@@ -209,6 +222,18 @@ def _slopes(g: torch.Tensor, made: torch.Tensor, terms: torch.Tensor, reduce: st
     return torch.where(chosen, share, g.new_zeros(()))
 
 
+def _slopes_at_once(
+    g: torch.Tensor, made: torch.Tensor, terms: torch.Tensor, segment: torch.Tensor, reduce: str
+) -> torch.Tensor:
+    """The same for all segments, whose lines are those of `terms` of which this is the segment."""
+    if reduce == "sum":
+        return g[segment]
+    chosen = (terms == made[segment]) | terms.isnan()
+    counts = torch.zeros(g.shape, dtype=torch.int64).index_add_(0, segment, chosen.to(torch.int64))
+    share = KERNELS["divide"](g, convert(counts.clamp_(min=1), g.dtype))
+    return torch.where(chosen, share[segment], 0.0)
+
+
 @kernel
 def segment_reduce_backward(
     g: torch.Tensor,
@@ -229,6 +254,11 @@ def segment_reduce_backward(
     behind = data.shape[axis + 1 :]
     rows, to = data.reshape(-1, *behind), result.view(-1, *behind)
     received, found = (v.reshape(len(first), *behind) for v in (g, made))
+    if HERE.steps is None and reduce in ("max", "min", "sum") and data.dtype in FORMATS:
+        segment = np.repeat(np.arange(len(first)), length)
+        where = as_tensor(np.arange(len(segment)) + (first - length.cumsum() + length)[segment])
+        to[where] = _slopes_at_once(received, found, rows[where], as_tensor(segment), reduce)
+        return result
     for which, where in _by_length(first, length, math.prod(behind), reduce == "prod"):
         if where.shape[1]:
             to[where] = _slopes(received[which], found[which], rows[where], reduce, start)

@@ -66,8 +66,10 @@ def floats_in(values: Iterable[Any]) -> set[torch.dtype]:
 # Arguments that are integers or bool beside floating-point numbers.
 _PLACES = frozenset(
     """index indices target targets offs offsets offset2bag bag_size maximum_indices mask attn_mask is_target input_lengths target_lengths
-    lengths self_indices condition""".split()
+    lengths self_indices condition pivots reserve""".split()
 )
+
+_TOLERANCES = ("atol", "rtol")  # which have formats of their own
 
 
 def of_one_format(overload: Any, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,7 +83,7 @@ def of_one_format(overload: Any, function: Callable[..., Any]) -> Callable[..., 
     def call(*args: Any, **kwargs: Any) -> Any:
         floats = floats_in(args)
         if kwargs:
-            floats |= floats_in(kwargs.values()) | ({kwargs.get("dtype")} - {None})
+            floats |= floats_in(v for key, v in kwargs.items() if key not in _TOLERANCES) | ({kwargs.get("dtype")} - {None})
         if len(floats) == 1 and not any(
             isinstance(v, torch.Tensor) and i not in places and not v.is_floating_point() for i, v in enumerate(args)
         ):

@@ -15,7 +15,7 @@ from .._deviations import eps_before, marked
 from .._device_tensors import sent
 from .._stepwise import HERE
 from .._tensors import as_array, as_tensor
-from .common import Array, Uncovered, apply, convert, format_of, kernel, together
+from .common import KERNELS, Array, Uncovered, apply, convert, format_of, kernel, together
 
 _REDUCTIONS = ("none", "mean", "sum")
 _Maybe: TypeAlias = torch.Tensor | None
@@ -222,7 +222,7 @@ def batch_norm_with_update(
     eps: float,
 ) -> Any:
     """The last result is what another library keeps for the gradient."""
-    made = batch_norm(x, weight, bias, running_mean, running_var, True, momentum, eps)
+    made = KERNELS["batch_norm"](x, weight, bias, running_mean, running_var, True, momentum, eps)
     return *made, torch.empty(0, dtype=torch.uint8)
 
 
@@ -240,7 +240,8 @@ def batch_norm_of_update_backward(
     output_mask: Sequence[bool],
     reserve: torch.Tensor,
 ) -> Any:
-    return batch_norm_backward(g, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask)
+    arguments = g, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
+    return KERNELS["batch_norm_backward"](*arguments)
 
 
 @kernel

@@ -1,5 +1,6 @@
 """Calls that are prepared in C, which the mode tries before the table's functions: for the operators that models call most often."""
 
+import functools
 from typing import Any
 
 import torch
@@ -8,7 +9,11 @@ from ... import _core
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
 from .._deviations import MARK
+from .._stepwise import HERE
+from .._tensors import fills_memory
 from . import bessel, foreach_fused, histograms, interpolation, multistep, polynomials, steps, zeta
+from .common import KERNELS, Kernel
+from .guards import check_written
 from .layers import heads_within_rows, laid_out
 from .table import FUNCTIONS, OPERATORS
 
@@ -255,15 +260,67 @@ def _drawn(overload: Any, name: str, into: str) -> _core.Call | None:
     return _core.Drawn(name, into, (0.5, 0.0)) if name == "bernoulli" and into == "first" else None
 
 
+def _tried(call: _core.Call, function: Kernel) -> Kernel:
+    """A table's function, as a step of others: its call is tried first."""
+
+    @functools.wraps(function)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        made: Any = call(*args, **kwargs) if HERE.steps is None else NotImplemented
+        return function(*args, **kwargs) if made is NotImplemented else made
+
+    return either
+
+
+_FEW = 1 << 12  # elements up to which steps are taken for any operator
+
+
+def _packed(t: torch.Tensor) -> torch.Tensor:
+    """A tensor whose elements lie apart, or are repeated, as one that fills its memory, in the order that PyTorch gives a result of it."""
+    return t if t.is_contiguous() or fills_memory(t) else torch.empty_like(t).copy_(t)
+
+
+def _without_gaps(overload: Any, call: _core.Call, function: Any, large: bool) -> Any:
+    """The table's function of an operator whose steps, which take tensors without gaps, are faster for copies."""
+    in_place = overload.overloadpacket.__name__.endswith("_")
+
+    def before(function: Any) -> Any:
+        def either(*args: Any, **kwargs: Any) -> Any:
+            tensors = [t for t in args if isinstance(t, torch.Tensor)]
+            some = large or (kwargs.get("rounding_mode") == "trunc" and tensors[0].dtype is torch.float64)
+            if HERE.steps is None and "out" not in kwargs and (some or all(t.numel() <= _FEW for t in tensors)):
+                packed = [_packed(t) if isinstance(t, torch.Tensor) else t for t in args]
+                if any(a is not b for a, b in zip(packed, args, strict=True)):
+                    if in_place:
+                        check_written(overload, args[0], args, kwargs, args[1:])
+                    made: Any = call(*packed, **kwargs)
+                    if made is not NotImplemented:
+                        return args[0].copy_(made) if in_place and made is not args[0] else made
+            return function(*args, **kwargs)
+
+        return either
+
+    made = before(function)
+    if hasattr(function, "of_floats"):
+        made.of_floats = before(function.of_floats)
+    return made
+
+
 def _prepare() -> None:
     _core.prepare_making(torch)
     _core.prepare_attention(torch)
     _core.prepare_torch(torch, _blocks.entered, _parameters.known_parameters)
-    _core.prepare_functions(FUNCTIONS)
+    functions: dict[Any, Any] = dict(FUNCTIONS)
+    _core.prepare_functions(functions)
     for overload, function in FUNCTIONS.items():
         call = _call(overload, function)
         if call is not None:
             _core.prepare_call(overload, call)
+        name = OPERATORS[overload].function
+        if call is not None and name in steps.RECIPES and name != "glu":
+            functions[overload] = _without_gaps(overload, call, function, name in steps.LARGE)
+    simple = {name: _core.Elementwise(into="new", **recipe) for name, recipe in RECIPES.items() if name in KERNELS}
+    for name, call in (simple | _MAKERS).items():
+        KERNELS[name] = _tried(call, KERNELS[name])
 
 
 _prepare()

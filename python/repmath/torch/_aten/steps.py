@@ -1,5 +1,6 @@
 """Operators that are composed of elementwise steps, as programs of prepared calls: the steps of the table's functions, in their order."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -204,6 +205,12 @@ def _sinc(p: P, x: R) -> R:
     return p.own(p.where(p.compare("==", wide, 0.0), 1.0, made))
 
 
+def _round_decimals(p: P, x: R, decimals: int) -> R:
+    tens = float(10 ** abs(decimals))
+    first, second = (p.multiply, p.divide) if decimals > 0 else (p.divide, p.multiply)
+    return p.own(second(p.whole("nearest", first(p.wide(x), tens)), tens))
+
+
 def _logaddexp2(p: P, x: R, y: R) -> R:
     a, b = p.wide(x), p.wide(y)
     above, below = p.formula("max", 0.0, a, b), p.formula("min", 0.0, a, b)
@@ -306,7 +313,7 @@ def _soft_margin_backward(mean: bool) -> Callable[..., R]:
 
 # By the table's function: recipes, of which the first that takes the arguments is taken. With each, arguments that must be as they are here (a
 # keyword's name, or a place; ... for any), places of "numbers" that PyTorch has as tensors, "doubles": tensors of binary64 alone, and "large": of any
-# size, as those of _LARGE are.
+# size, as those of LARGE are.
 RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "mish": [(lambda p, x: p.multiply(x, p.tanh(p.softplus(x))), {})],
     "mish_backward": [(_mish_backward, {})],
@@ -316,6 +323,18 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "logit": [(_logit, {1: None}), (_logit, {})],
     "logit_backward": [(_logit_backward, {2: None}), (_logit_backward, {})],
     "sinc": [(_sinc, {})],
+    **{
+        f"{name}.{overload}": [(lambda p, x, y, name=name: p.once(getattr(p, name)(p.wide(x), p.wide(y))), {})]
+        for name, overload in (
+            ("xlogy", "Scalar_Self"),
+            ("xlogy", "Scalar_Other"),
+            ("xlog1py", "self_scalar"),
+            ("xlog1py", "other_scalar"),
+        )
+    },
+    "round_decimals": [
+        (functools.partial(_round_decimals, decimals=n), {"decimals": n}) for n in (1, 2, 3, 4, 5, 6, -1, -2, -3)
+    ],
     "logaddexp2": [(_logaddexp2, {})],
     "fmax": [(_choice("max"), {})],
     "fmin": [(_choice("min"), {})],
@@ -427,7 +446,7 @@ def gate_backward() -> _core.Call:
 
 
 # What steps compute faster than the table's functions for tensors of any size.
-_LARGE = frozenset(
+LARGE = frozenset(
     """celu degrees elu elu_backward fmax fmin hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh_backward ldexp
     leaky_relu leaky_relu_backward logaddexp2 logit prelu radians rsub softshrink softshrink_backward""".split()
 )
@@ -461,7 +480,7 @@ def _call(
         program.registers += 1
     recipe(program, *handles)
     halves, more = name == "glu", name == "log_sigmoid_forward"
-    large, doubles = name in _LARGE or same.get("large", False), same.get("doubles", False)
+    large, doubles = name in LARGE or same.get("large", False), same.get("doubles", False)
     return _core.Steps(arguments, program.numbers, program.steps, into, halves, more, wide, large, doubles)
 
 

@@ -18,6 +18,7 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
+from ... import _core
 from .._tensors import FORMATS
 
 _LIBRARY = torch.library.Library("repmath", "DEF")
@@ -89,6 +90,7 @@ class Operator:
         _LIBRARY.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
         self.overload = getattr(torch.ops.repmath, self.name).default
         KERNELS[self.overload] = kernel
+        _core.prepare_call(self.overload, _core.Passed())
         arguments = self.overload._schema.arguments
         self.arguments = tuple(a.name for a in arguments)
         self.tensors = tuple(i for i, a in enumerate(arguments) if "Tensor" in str(a.type))
