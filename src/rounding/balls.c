@@ -62,15 +62,15 @@ typedef struct {
   }
 RM_STEPS(steps_f16, uint16_t, RM_F16)
 RM_STEPS(steps_bf16, uint16_t, RM_BF16)
-RM_STEPS(steps_f32, uint32_t, RM_F32)
 RM_STEPS(steps_f64, uint64_t, RM_F64)
 #undef RM_STEPS
 
 static uint32_t step_part(const void *context, int64_t begin, int64_t end) {
   enum { SOME = 512 };
-  static void (*const of_format[])(char *, const uint32_t *, int64_t) = {steps_f16, steps_bf16, steps_f32, steps_f64};
+  static void (*const of_format[])(char *, const uint32_t *, int64_t) = {steps_f16, steps_bf16, NULL, steps_f64};
   const steps *p = context;
   uint32_t word[SOME];
+  if (p->format == RM_FORMAT_F32) return p->kernels->steps(p->r, p->x, begin, end), 0;
   for (int64_t i = begin; i < end; i += SOME) {
     const int64_t n = end - i < SOME ? end - i : SOME;
     p->kernels->words(p->r->seed, p->r->stream, p->r->first + i, n, word);

@@ -289,6 +289,33 @@ static void fill(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint3
   }
 }
 
+/* rm_round_up_down of a vector of binary32 numbers, of which `size` bytes are there. A mask is -1 or 0: a step is up or down
+ * by the sign of the word, and a size below 1 or above the largest that has such a step stays. */
+enum { STEPS = RM_LANES > 1 ? 2 * RM_LANES : 4 };
+typedef uint32_t step_words __attribute__((vector_size(4 * STEPS)));
+typedef int32_t step_masks __attribute__((vector_size(4 * STEPS)));
+
+RM_FN void step_vector(char *x, const uint32_t *word, size_t size) {
+  step_words bits = {0}, w;
+  __builtin_memcpy(&bits, x, size);
+  __builtin_memcpy(&w, word, sizeof w);
+  const step_masks up = (step_masks)w < 0;
+  const step_words last = (uint32_t)rm_infinity_bits(RM_F32) - 1 + (step_words)up;
+  const step_masks moves = (bits & (uint32_t)(rm_sign_bit(RM_F32) - 1)) - 1 < last;
+  bits += (step_words)(moves & (~up | 1));
+  __builtin_memcpy(x, &bits, size);
+}
+
+static void steps(const rm_random_rounding *r, char *x, int64_t begin, int64_t end) {
+  rm_words_chunk words;
+  for (int64_t at = begin; at < end; at += RM_WORDS_CHUNK) {
+    const int64_t n = chunk_of(&words, r, at, end);
+    int64_t i = 0;
+    for (; i + STEPS <= n; i += STEPS) step_vector(x + 4 * (at + i), words.word + i, 4 * STEPS);
+    if (i < n) step_vector(x + 4 * (at + i), words.word + i, (size_t)(4 * (n - i)));
+  }
+}
+
 /* --- sums in two parts: the bound is that of sums.c, whose additions these are, in chains that are joined at the end.
  * Products below 2^-900 may have a part of at most 2^-952 that is not seen: less than 2^-104 of a sum of 2^-700. A sum
  * without products of which no addition has a low part is exact. */
@@ -340,4 +367,4 @@ static void total(int64_t n, const double *x, const double *y, double *found) {
   found[2] = known ? parted * count * count * 0x1p-104 * sum : rm_from_bits64(UINT64_C(0x7ff) << 52);
 }
 
-const struct rm_rounding_kernels RM_ISA_SYMBOL(rm_rounding_table) = {balls, elements, total, fill};
+const struct rm_rounding_kernels RM_ISA_SYMBOL(rm_rounding_table) = {balls, elements, total, fill, steps};

@@ -59,5 +59,7 @@ struct rm_rounding_kernels {
   /* A sum of rm_sums_in_parts: high and low part and radius. */
   void (*total)(int64_t n, const double *x, const double *y, double *found);
   void (*words)(uint64_t seed, uint64_t stream, int64_t first, int64_t n, uint32_t *out);
+  /* Moves binary32 numbers [begin, end) up or down. */
+  void (*steps)(const rm_random_rounding *r, char *x, int64_t begin, int64_t end);
 };
 RM_ISA_TABLES(struct rm_rounding_kernels, rm_rounding_table, rm_rounding_kernels)

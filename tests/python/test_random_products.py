@@ -159,6 +159,45 @@ def test_up_down_is_a_step_from_nearest():
             assert set(bits(moved).reshape(40, 6)[:, 5].tolist()) == {0x7F7FFFFF, 0x7F7FFFFE}
 
 
+def moved(x, words):
+    """Numbers of binary32, as their bits, by the definition: a step of the magnitude, which zeros, infinities and NaN do not make, nor the largest number up."""
+    size, up = x & np.uint32(0x7FFFFFFF), words >> 31 == 1
+    stays = (size == 0) | (size >= 0x7F800000) | (up & (size == 0x7F7FFFFF))
+    return np.where(stays, x, x + np.where(up, 1, 2**32 - 1).astype(np.uint32))
+
+
+def steps_of_this_instruction_set():
+    rng, edges = (
+        np.random.default_rng(9),
+        [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFE, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FFFFFFF],
+    )
+    for n in (*range(1, 70), 511, 512, 513, 5000):
+        x = rng.integers(0, 2**32, n, dtype=np.uint32)
+        x[::2] = rng.choice(np.array(edges, np.uint32), x[::2].size) | rng.choice(
+            np.array([0, 1 << 31], np.uint32), x[::2].size
+        )
+        for first in (0, 1, 2, 3, 2**61):
+            words, made = np.empty(n, np.uint32), x.copy()
+            _core.rounding_words(SEED, STREAM, first, words)
+            _core.random_steps("f32", made.view(np.float32), ("up_down", SEED, STREAM, first))
+            assert (made == moved(x, words)).all(), (n, first)
+            if n > 100:  # controls: by another word, and numbers that do not stay
+                assert (made != moved(x, np.roll(words, 1))).any()
+                assert (made != x + np.where(words >> 31, 1, 2**32 - 1).astype(np.uint32)).any()
+
+
+def test_up_down_in_every_instruction_set():
+    """Vectors of binary32 numbers, and what is left of them, beside the ends of the range."""
+    code = "import test_random_products as t; t.steps_of_this_instruction_set()"
+    for isa in repmath._core.available_isas():
+        environment = os.environ | {
+            "REPMATH_ISA": isa,
+            "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path]),
+        }
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (isa, done.stderr[-2000:])
+
+
 def test_controls():
     """Words by another order, or of another stream, give other bits."""
     rng = np.random.default_rng(8)
