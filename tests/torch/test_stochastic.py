@@ -14,11 +14,13 @@ from exact_oracle import bits as bits_of_array
 
 torch = pytest.importorskip("torch")
 
+from torch.utils import _python_dispatch  # noqa: E402
+
 import repmath  # noqa: E402
 import repmath.torch  # noqa: E402
 from repmath import _random_convolution as _stochastic_convolution  # noqa: E402
 from repmath import cli, rounding, study  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _stochastic, _stochastic_formulas, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _blocks, _stochastic, _stochastic_formulas, reproducible, stochastic  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made outside
@@ -288,6 +290,66 @@ def test_up_down_moves_every_result_by_one_step():
     steps = np.array(bits(got), np.int64) - np.array(bits(want), np.int64)
     each = rounding.words(want.numel()) >> 31
     assert (steps == np.where(each == 1, 1, -1)).all() and block.calls > 20 and not block.uncovered
+
+
+class Seen(_python_dispatch.TorchDispatchMode):
+    """A mode that lists operators."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+def chain(x):
+    return repmath.torch.digest((x.exp() * x).sum(0), x.clone().mul_(x).add_(x, alpha=0.3))
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random", "up_down"])
+def test_modes_beside_the_block_change_no_bit(mode):
+    """The dispatch key calls the block, and where there are other modes it is one itself."""
+    x = torch.linspace(-2, 2.3, 60).reshape(20, 3)
+    with reproducible():
+        nearest = chain(x)
+    found, other = [], stochastic(seed=8, mode=mode)
+    with stochastic(seed=7, mode=mode):
+        assert _blocks._length() == 0 and len(_python_dispatch._get_current_dispatch_mode_stack()) == 2
+        found.append(chain(x))
+    with stochastic(seed=7, mode=mode):
+        with Seen() as seen:
+            assert _blocks._length() == 3
+            found.append(chain(x))
+        assert _blocks._length() == 0 and {"aten::exp", "aten::mul_.Tensor"} <= set(seen.names)
+    with Seen(), stochastic(seed=7, mode=mode):
+        found.append(chain(x))
+    with reproducible(), stochastic(seed=7, mode=mode), reproducible():
+        found.append(chain(x))
+    with stochastic(seed=7, mode=mode) as block:
+        with _python_dispatch._disable_current_modes():
+            chain(x)
+        assert block.calls == 0
+        assert _blocks._length() == 0
+        found.append(chain(x))
+    with stochastic(seed=7, mode=mode):  # left in another order
+        other.__enter__()
+    inside = chain(x)
+    other.__exit__(None, None, None)
+    assert len(set(found)) == 1 and found[0] != nearest and inside != found[0]
+    with stochastic(seed=8, mode=mode):
+        assert inside == chain(x)
+    assert _blocks._length() == 0
+
+
+def test_a_linear_map_without_gradients_is_not_left_out():
+    x, w = torch.linspace(-1, 1, 40).reshape(5, 8), torch.linspace(-0.7, 1.3, 24).reshape(3, 8)
+    with torch.no_grad(), reproducible():
+        nearest = torch.nn.functional.linear(x, w)
+    with torch.no_grad(), stochastic(seed=1, mode="up_down") as block:
+        made = torch.nn.functional.linear(x, w)
+    assert block.calls == 1 and (made != nearest).all()
 
 
 def test_blocks_nest_and_end():

@@ -132,6 +132,20 @@ def random_steps(format, x, place):
     _raise(status)
 
 
+def tensor_steps(t, seed, stream):
+    """The same for a tensor: whether it is a plain one of the CPU, of one of the formats, that is contiguous and not empty; others stay."""
+    cdef Operand o
+    cdef rm_random_rounding r
+    cdef rm_status status
+    if not _operand(t, &o):
+        return False
+    r.mode, r.seed, r.stream, r.first = RM_ROUND_UP_DOWN, seed, stream, 0
+    with nogil:
+        status = rm_random_steps(o.format, o.n, <void *>o.data, &r)
+    _raise(status)
+    return True
+
+
 def rounding_words(seed, stream, first, out):
     """The words of elements first, first + 1, ... of a stream, into a contiguous array of uint32."""
     cdef unsigned long long s = seed, t = stream

@@ -124,10 +124,11 @@ cdef object _prepared(Call call, tuple args, dict kwargs):
 cdef class Dispatch:
     """The quick part of the mode by which PyTorch's dispatcher calls: prepared calls, and functions of the table on plain tensors, of the
     innermost block of the running code. All else goes to `general`, which a subclass has, and errors to its `failed`; `home` is the mode's,
-    of blocks, and `thread` the one that it belongs to."""
+    of blocks, and `thread` the one that it belongs to. `rounding` has the modes of blocks that round at random, the innermost last."""
 
     cdef public object home
     cdef public unsigned long thread
+    cdef public tuple rounding
 
     def __torch_dispatch__(self, func, types, tuple args=(), dict kwargs=None):
         if not types and self._enters(args):
@@ -152,6 +153,50 @@ cdef class Dispatch:
     def quick(self, func, tuple args, dict kwargs):
         """What the prepared call or the table's function returns, NotImplemented if neither knows such arguments."""
         return self._run(_calls.get(id(func)), func, args, kwargs)
+
+    def nearest(self, func, tuple args, dict kwargs):
+        """What the key's call returns, rounded to nearest. While the library computes, the key is excluded: as a mode does not see what is
+        called while it handles an operator."""
+        cdef tuple rounding = self.rounding
+        found, made, enters = _calls.get(id(func)), NotImplemented, self._enters(args)
+        if enters and found is not None and (<Call>found).quiet:
+            made = _prepared(<Call>found, args, kwargs)
+            if made is not NotImplemented:
+                return made
+            found = None
+        _exclude(_key, True)
+        self.rounding = ()
+        try:
+            if enters:
+                made = self._run(found, func, args, kwargs)
+            return self.by_key(func, args, kwargs) if made is NotImplemented else made
+        finally:
+            self.rounding = rounding
+            _exclude(_key, False)
+
+    cdef object _at_random(self, func, tuple args, dict kwargs):
+        """What the innermost mode of `rounding` makes of an operator, which finds those outside of it meanwhile; NotImplemented of one that
+        never rounds. What needs PyTorch's care, it calls as modes."""
+        cdef tuple rounding = self.rounding
+        cdef Kinds k
+        innermost = rounding[len(rounding) - 1]
+        about = _roundings.get(id(func))
+        if about is None:
+            about = _roundings[id(func)] = innermost.about(func)
+        if about.name is None:
+            return NotImplemented
+        k.tensors, k.format, k.others, k.several = 0, -1, False, False
+        if not _known_kinds(args, &k) or (kwargs and not _known_kinds(kwargs.values(), &k)) or _compiling() is not None or _any_autocast():
+            _exclude(_key, True)
+            try:
+                return self.home.call_as_mode(func, args, kwargs)
+            finally:
+                _exclude(_key, False)
+        self.rounding = rounding[:len(rounding) - 1]
+        try:
+            return innermost.called(self, about, args, kwargs, k.format >= 0 and not k.others and not k.several)
+        finally:
+            self.rounding = rounding
 
     cdef bint _enters(self, tuple args) except -1:
         """Whether the running code is in a block of this thread and not in another context, and gets no parameter, or view of one, that may
@@ -178,19 +223,19 @@ cdef class Dispatch:
         return True
 
 
-cdef object _exclude = None, _key = None, _dispatch_of = None, _current_node = None
+cdef object _exclude = None, _key = None, _dispatch_of = None, _current_node = None, _any_autocast = None
+cdef dict _roundings = {}  # id of an operator's overload -> what modes that round at random say about it, which keeps it
 
 
-def prepare_key(exclude, key, dispatch_of, current_node):
-    """Sets how the dispatch key is excluded in a thread, the key, the function that finds the mode of one of PyTorch's own threads, and that
-    which returns the node of the backward pass that runs."""
-    global _exclude, _key, _dispatch_of, _current_node
-    _exclude, _key, _dispatch_of, _current_node = exclude, key, dispatch_of, current_node
+def prepare_key(exclude, key, dispatch_of, current_node, any_autocast):
+    """Sets how the dispatch key is excluded in a thread, the key, the function that finds the mode of one of PyTorch's own threads, that
+    which returns the node of the backward pass that runs, and whether autocast is on."""
+    global _exclude, _key, _dispatch_of, _current_node, _any_autocast
+    _exclude, _key, _dispatch_of, _current_node, _any_autocast = exclude, key, dispatch_of, current_node, any_autocast
 
 
 def called_by_key(func, *args, **kwargs):
-    """What PyTorch's dispatcher calls by the key. While the library computes, the key is excluded: as a mode does not see what is called
-    while it handles an operator."""
+    """What PyTorch's dispatcher calls by the key."""
     cdef Dispatch mode = None
     entered = _entered()
     if entered:
@@ -199,19 +244,11 @@ def called_by_key(func, *args, **kwargs):
             mode = None  # the context was copied to another thread
     if mode is None:
         mode = <Dispatch?>_dispatch_of()
-    found, made, enters = _calls.get(id(func)), NotImplemented, mode._enters(args)
-    if enters and found is not None and (<Call>found).quiet:
-        made = _prepared(<Call>found, args, kwargs)
+    if mode.rounding and (entered or mode.thread != PyThread_get_thread_ident()):
+        made = mode._at_random(func, args, kwargs)
         if made is not NotImplemented:
             return made
-        found = None
-    _exclude(_key, True)
-    try:
-        if enters:
-            made = mode._run(found, func, args, kwargs)
-        return mode.by_key(func, args, kwargs) if made is NotImplemented else made
-    finally:
-        _exclude(_key, False)
+    return mode.nearest(func, args, kwargs)
 
 
 cdef object _linear_overload = None, _wholes_by = None, _whole_key = None
@@ -261,7 +298,7 @@ cdef object _linear_alone(input, weight, bias):
     if not entered:
         return NotImplemented
     mode = <Dispatch?>entered[-1].home.dispatch
-    if mode.thread != PyThread_get_thread_ident() or not mode._enters((input, weight) if bias is None else (input, weight, bias)):
+    if mode.thread != PyThread_get_thread_ident() or mode.rounding or not mode._enters((input, weight) if bias is None else (input, weight, bias)):
         return NotImplemented
     ndim = input.ndim
     if ndim < 2 or weight.ndim != 2 or (bias is not None and bias.ndim != 1) or input.shape[ndim - 1] != weight.shape[1]:

@@ -8,6 +8,7 @@ Subnormal numbers are flushed, or not, by each thread; oneDNN and what PyTorch's
 import contextlib
 import ctypes
 import functools
+import operator
 import os
 import sys
 import threading
@@ -42,27 +43,58 @@ class Home:
         self.by_key = False  # whether the dispatcher calls by the key, or else the mode
         self.above = 0  # modes that were entered after the library's and are not left yet
 
+    def modes(self) -> tuple[Any, ...]:
+        """The library's mode, and above it those of blocks that round at random."""
+        return (self.dispatch, *self.dispatch.rounding)
+
+    def has(self, mode: Any) -> bool:
+        return any(m is mode for m in self.modes())
+
     def become_key(self) -> None:
-        """Be called by the key, if the mode is the only one; also of those that are at work, which are out of the stack meanwhile."""
-        if not self.by_key and not self.above and _length() == 1 and _mode_at(0) is self.dispatch:
-            torch._C._pop_torch_dispatch_stack(None)
+        """Be called by the key, if the library's modes are the only ones; also of those that are at work, which are out of the stack meanwhile."""
+        own = self.modes()
+        if not self.by_key and not self.above and _length() == len(own) and all(map(operator.is_, _modes(), own)):
+            for _ in own:
+                torch._C._pop_torch_dispatch_stack(None)
             self.by_key = True
             _dispatch_key.include(True)
 
     def become_mode(self) -> None:
-        """Be called as a mode, below those that are entered from now on."""
+        """Be called as modes, below those that are entered from now on."""
         if self.by_key:
             self.by_key = False
             _dispatch_key.include(False)
-            torch._C._push_on_torch_dispatch_stack(self.dispatch)
+            for mode in self.modes():
+                torch._C._push_on_torch_dispatch_stack(mode)
 
     def call_as_mode(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """What an operator returns for tensors of classes that have a __torch_dispatch__, which PyTorch calls when the mode declines."""
-        torch._C._push_on_torch_dispatch_stack(self.dispatch)
+        """What an operator returns for tensors of classes that have a __torch_dispatch__, which PyTorch calls when the modes decline."""
+        own, rounding = self.modes(), self.dispatch.rounding
+        for mode in own:
+            torch._C._push_on_torch_dispatch_stack(mode)
+        self.dispatch.rounding = ()
         try:
             return func(*args, **kwargs)
         finally:
-            _remove(self.dispatch, _modes, _pop, _push)
+            self.dispatch.rounding = rounding
+            for mode in reversed(own):
+                _remove(mode, _modes, _pop, _push)
+
+    def round_by(self, mode: Any) -> None:
+        """Let a mode that rounds at random see operators before the library's own does: with the key, or above modes that were entered before."""
+        if self.by_key:
+            self.dispatch.rounding = (*self.dispatch.rounding, mode)
+        else:
+            mode.__enter__()
+
+    def stop_rounding_by(self, mode: Any) -> None:
+        if self.has(mode):
+            self.dispatch.rounding = tuple(m for m in self.dispatch.rounding if m is not mode)
+            if not self.by_key:
+                _remove(mode, _modes, _pop, _push)
+                self.become_key()
+        else:
+            mode.__exit__(None, None, None)
 
 
 _length: Callable[[], int] = torch._C._len_torch_dispatch_stack
@@ -206,7 +238,9 @@ def _install(home: Home) -> None:
 def _uninstall(home: Home) -> None:
     _dispatch_key.include_wholes(False)
     home.become_mode()
-    _remove(home.dispatch, _modes, _pop, _push)
+    for mode in reversed(home.modes()):
+        _remove(mode, _modes, _pop, _push)
+    home.dispatch.rounding = ()
     torch._C._stash_obj_in_tls(_IN_TLS, None)
     if _pool_is_reached():
         _pools.release(_parallel())
@@ -340,7 +374,7 @@ def own() -> Home | None:
 def _pushed(mode: Any) -> None:
     """A mode that is entered sees operators before the library does. Where all had been disabled, the library's own comes back, too."""
     home = own()
-    if home is None or mode is home.dispatch:
+    if home is None or home.has(mode):
         _push(mode)
     else:
         home.become_mode()
@@ -356,7 +390,7 @@ def _popped(*key: Any) -> Any:
     if home is not None and home.by_key and not _length():
         home.become_mode()
     mode = _pop(*key)
-    if home is not None and mode is not home.dispatch:
+    if home is not None and not home.has(mode):
         home.above -= 1
         if key:  # it was left; without a key all modes are disabled, one after the other
             home.become_key()
@@ -365,14 +399,15 @@ def _popped(*key: Any) -> Any:
 
 def _counted() -> int:
     home = own()
-    return _length() + (home is not None and home.by_key)
+    return _length() + (len(home.modes()) if home is not None and home.by_key else 0)
 
 
 def _found(i: int) -> Any:
     home = own()
     if home is None or not home.by_key:
         return _mode_at(i)
-    return _mode_at(i - 1) if i else home.dispatch
+    modes = home.modes()
+    return modes[i] if i < len(modes) else _mode_at(i - len(modes))
 
 
 def _watch_modes(on: bool) -> None:

@@ -166,7 +166,7 @@ _compiling: Callable[[], Any] = torch._C._dynamo.eval_frame.get_eval_frame_callb
 class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-ignore]
     def __init__(self, home: _blocks.Home) -> None:
         super().__init__()
-        self.home, self.thread = home, threading.get_ident()
+        self.home, self.thread, self.rounding = home, threading.get_ident(), ()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None:
@@ -375,6 +375,7 @@ _core.prepare_key(
     _dispatch_key.KEY,
     _blocks.dispatch_of_thread,
     torch._C._current_autograd_node,
+    torch._C._is_any_autocast_enabled,
 )
 _dispatch_key.register(
     _core.called_by_key, [func for func, function in FUNCTIONS.items() if function is None and _dispatch_key.is_view(func)]

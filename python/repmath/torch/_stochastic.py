@@ -18,6 +18,7 @@ from .._dtypes import NAMES
 from .._random_balls import Last
 from .._random_matrices import Refused
 from . import (
+    _blocks,
     _stochastic_complex,
     _stochastic_formulas,
     _stochastic_lists,
@@ -30,26 +31,16 @@ from . import (
     _stochastic_wide,
 )
 from ._aten.common import Uncovered, same_number
-from ._aten.table import lines
 from ._errors import UncoveredOperatorError, call_site
 from ._mode import reproducible
 from ._stochastic_complex import _as_arrays, _as_tensors
 from ._stochastic_exact import Unknown
+from ._stochastic_operators import About
 from ._stochastic_places import PHASES, Places, Rounding, _number, _patterns, _phases, _terms
 from ._stochastic_steps import tensors as _tensors
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
 from ._tensors import tensor_inside as as_tensor
-
-# What is selected is not rounded, where its tensors have one format.
-_SELECTS = set(
-    "fmod frac magnitude direction relu threshold_backward softshrink_backward hardtanh hardtanh_backward clamp clamp_min clamp_max amax amin "
-    "aminmax fmax fmin maximum minimum index_copy put max_pool2d max_pool3d "
-    "adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d".split()
-)
-_ROUNDS = {line.name for line in lines() if line.way in ("rounds", "composes") and line.function not in _SELECTS}
-# Of the library's own operators, that PyTorch's functions call in a block, these do not round, or draw.
-_OWN_SELECTS = set("broadcast_to relu relu_backward embedding max_pool_pick max_pool adaptive_max_pool dropout".split())
 
 
 class _Lacks(Exception):
@@ -656,31 +647,35 @@ class stochastic:
         self._attention: Any = None
         self.calls = 0
         self.uncovered: Counter[str] = Counter()
-        self._blocks: list[tuple[reproducible, _Mode]] = []
+        self._blocks: list[tuple[reproducible, _Mode, _blocks.Home]] = []
 
     def __enter__(self) -> "stochastic":
         block, mode = reproducible(), _Mode(self)
         block.__enter__()
+        home = _blocks.own()
+        assert home is not None
         try:
-            mode.__enter__()
+            home.round_by(mode)
         except BaseException:
             block.__exit__()
             raise
         if not self._blocks:
             self.calls = 0  # a block that is entered again computes the same
-            self._places.__enter__()
+            if not self._all:
+                self._places.__enter__()
             self._attention = sdpa_kernel(SDPBackend.MATH)  # attention as PyTorch composes it: each step rounds
             self._attention.__enter__()
-        self._blocks.append((block, mode))
+        self._blocks.append((block, mode, home))
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        block, mode = self._blocks.pop()
+        block, mode, home = self._blocks.pop()
         if not self._blocks:
-            self._places.__exit__(*exception)
+            if not self._all:
+                self._places.__exit__(*exception)
             self._attention.__exit__(*exception)
         try:
-            mode.__exit__(*exception)
+            home.stop_rounding_by(mode)
         finally:
             block.__exit__(*exception)
 
@@ -703,22 +698,46 @@ class stochastic:
 
 
 class _Mode(TorchDispatchMode):
-    """Sees every operator before the library does."""
+    """Sees every operator before the library does: by the library's key, or as a mode above the library's."""
 
     def __init__(self, block: stochastic) -> None:
         super().__init__()
         self.block = block
 
+    about = About
+
+    def called(self, dispatch: _core.Dispatch, about: About, args: Any, kwargs: Any, simple: bool) -> Any:
+        """What an operator returns that may round, of plain tensors of the CPU: where that is simple, there are some, and all are of one of the
+        formats. Those that are called meanwhile are rounded to nearest by `dispatch`, or by blocks around this one."""
+        block, func, name = self.block, about.func, about.name
+        assert name is not None
+        if not simple or about.makes or "dtype" in kwargs:
+            return self._handled(about, name, args, kwargs)
+        if not about.rounds:
+            return func(*args, **kwargs)
+        number = block.calls
+        if block.mode != "up_down" or not block._all or not about.moves or number >= 2**32:
+            return self._numbered(name, number, func, args, kwargs)
+        try:
+            made = func(*args, **kwargs) if dispatch.rounding else dispatch.nearest(func, args, kwargs)
+            if _core.tensor_steps(made, block.seed, (block.sample << 32) + number):
+                block.calls = number + about.least
+                return made
+            self._perturbed(_Place(block), name, made)
+        except BaseException:
+            block.calls = number + 1
+            raise
+        block.calls = number + max(about.least, sum(1 for _ in _tensors(made)))
+        return made
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs, block = kwargs or {}, self.block
-        name = func.name().removeprefix("aten::")
-        name = name if "." in name else f"{name}.default"
-        if func.namespace == "repmath":
-            rounds = name.removeprefix("repmath::").removesuffix(".default") not in _OWN_SELECTS
-        else:
-            rounds = func.namespace == "aten" and name in _ROUNDS
+        kwargs, about = kwargs or {}, About(func)
+        return func(*args, **kwargs) if about.name is None else self._handled(about, about.name, args, kwargs)
+
+    def _handled(self, about: About, name: str, args: Any, kwargs: Any) -> Any:
+        block, func, rounds = self.block, about.func, about.rounds
         of_sparse = _stochastic_steps.is_sparse(name, rounds, args)
-        of_complex = func.namespace == "aten" and _stochastic_complex.takes(func, args, kwargs)
+        of_complex = about.may_be_complex and _stochastic_complex.takes(func, args, kwargs)
         if not rounds and not of_complex and not of_sparse:
             return func(*args, **kwargs)
         if not of_complex and not any(True for _ in _tensors((args, list(kwargs.values())))):
@@ -727,7 +746,10 @@ class _Mode(TorchDispatchMode):
                 return made
             if block.mode != "up_down" and name != "_to_copy.default":
                 args, kwargs = _stochastic_complex.as_floats(made, args, kwargs)
-        number = block.calls
+        return self._numbered(name, block.calls, func, args, kwargs, of_sparse)
+
+    def _numbered(self, name: str, number: int, func: Any, args: Any, kwargs: Any, of_sparse: bool = False) -> Any:
+        block = self.block
         try:
             rounded = self._sparse if of_sparse else self._rounded
             made = rounded(_Place(block), name, number, func, args, kwargs)

@@ -38,12 +38,22 @@ def results(value: Any) -> Iterator[torch.Tensor]:
             yield from results(v)
 
 
+def may_take(func: Any) -> bool:
+    """Whether an operator rounds complex numbers."""
+    line = OPERATORS.get(func)
+    return line is not None and line.way in ("rounds", "composes")
+
+
+def makes(func: Any) -> bool:
+    """Whether it makes complex numbers of real ones, or the reverse."""
+    return OPERATORS[func].function in _MAKE
+
+
 def takes(func: Any, args: Any, kwargs: Any) -> bool:
     """Whether a call has complex numbers, or makes some of real ones."""
-    line = OPERATORS.get(func)
-    if line is None or line.way not in ("rounds", "composes"):
+    if not may_take(func):
         return False
-    if line.function in _MAKE or getattr(kwargs.get("dtype"), "is_complex", False):
+    if makes(func) or getattr(kwargs.get("dtype"), "is_complex", False):
         return True
     return any(t.is_complex() for t in results((args, list(kwargs.values()))))
 

@@ -90,6 +90,10 @@ _COALESCE = frozenset(
 )
 
 
+def may_be_sparse(name: str) -> bool:
+    return name in _SPARSE or name in _COALESCE
+
+
 def is_sparse(name: str, rounds: bool, args: Any) -> bool:
     """Whether a call rounds numbers of a sparse tensor."""
     found = [t for t in tensors(args) if t.layout is not torch.strided]

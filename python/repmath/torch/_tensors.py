@@ -8,6 +8,7 @@ import torch
 from .._cuda._array import Array as DeviceArray
 from .._dtypes import BF16, F16, F32, F64
 from . import _device_tensors
+from ._dispatch_key import KEY
 
 _Array = np.ndarray[Any, Any]
 
@@ -42,16 +43,29 @@ def fills_memory(t: torch.Tensor) -> bool:
     return True
 
 
+_excluded, _exclude = torch._C._dispatch_tls_is_dispatch_key_excluded, torch._C._dispatch_tls_set_dispatch_key_excluded
+
+
 def array_inside(t: torch.Tensor) -> _Array:
-    """The same for handlers of operators, whose mode would see each of the calls that PyTorch makes for it."""
-    with torch._C._DisableTorchDispatch():
-        return as_array(t)
+    """The same for handlers of operators, whose mode, or the key in its place, would see each of the calls that PyTorch makes for it."""
+    before = _excluded(KEY)
+    _exclude(KEY, True)
+    try:
+        with torch._C._DisableTorchDispatch():
+            return as_array(t)
+    finally:
+        _exclude(KEY, before)
 
 
 def tensor_inside(a: Any) -> torch.Tensor:
     """as_tensor for handlers of operators."""
-    with torch._C._DisableTorchDispatch():
-        return as_tensor(a)
+    before = _excluded(KEY)
+    _exclude(KEY, True)
+    try:
+        with torch._C._DisableTorchDispatch():
+            return as_tensor(a)
+    finally:
+        _exclude(KEY, before)
 
 
 def as_tensor(a: Any) -> torch.Tensor:
