@@ -27,6 +27,7 @@ from repmath.torch import (  # noqa: E402
     _stochastic_exact,
     _stochastic_lists,
     _stochastic_matrices,
+    _stochastic_operators,
     _stochastic_quick,
     _stochastic_steps,
     _stochastic_wide,
@@ -483,7 +484,7 @@ def test_every_operator_that_rounds_has_a_way():
     raises = set()
     for line in lines():
         name = line.name
-        if line.way not in ("rounds", "composes") or line.function in block._SELECTS:
+        if line.way not in ("rounds", "composes") or line.function in _stochastic_operators._SELECTS:
             continue
         if name.startswith("_foreach_"):
             base, overload = name.removeprefix("_foreach_").split(".")
@@ -502,4 +503,4 @@ def test_every_operator_that_rounds_has_a_way():
         f"_scaled_dot_product_flash_attention_for_cpu{end}.default" for end in ("", "_backward")
     }  # which is composed in blocks
     assert raises == {"bincount.default"} | attention
-    assert all(name in block._ROUNDS for name in raises)
+    assert all(name in _stochastic_operators._ROUNDS for name in raises)
