@@ -3,7 +3,11 @@
  * Bounds: a thread is a lane of the loops in nn/rows/loops.h. It adds RM_ROW_CHAIN terms in one accumulation chain, where the
  * CPU joins four, and joins chains by two-sums; threads are joined by two-sums too, in a tree. That rounds less often than
  * nn/rows/step.h allows, so that its bounds hold. Sums with a bound of their own (reduce/sum_parts.h) count the additions of
- * a term in `depth`. */
+ * a term in `depth`.
+ *
+ * A row is longer than the caches, and a block has few warps: a thread that waited for each of its elements would take the
+ * latency of memory for every one. So the loads of RM_ROW_GROUP elements are on their way before the first is needed. Between
+ * them nothing is stored, beyond which the compiler could move no load. */
 #pragma once
 
 #include "loads.h"
@@ -28,7 +32,23 @@ __device__ inline void block_sync() {
 #ifndef RM_CFG_ROW_THREADS
 #define RM_CFG_ROW_THREADS 256 /* a power of two */
 #endif
-enum { RM_ROW_THREADS = RM_CFG_ROW_THREADS };
+enum { RM_ROW_THREADS = RM_CFG_ROW_THREADS, RM_ROW_GROUP = 8 };
+static_assert(RM_ROW_CHAIN % RM_ROW_GROUP == 0, "chains are whole groups");
+
+/* Calls f(i, load(i)) for up to RM_ROW_GROUP of this thread's elements, from *at below n on, in their order. */
+template <int ahead = RM_ROW_GROUP, class Load, class F>
+__device__ void next_elements(int64_t n, int64_t *at, Load load, F f) {
+  decltype(load(n)) v[ahead];
+  RM_UNROLL for (int a = 0; a < ahead; a++) {
+    const int64_t i = *at + a * RM_ROW_THREADS;
+    v[a] = load(i < n ? i : n - 1); /* without a branch */
+  }
+  RM_UNROLL for (int a = 0; a < ahead; a++) if (*at + a * RM_ROW_THREADS < n) f(*at + a * RM_ROW_THREADS, v[a]);
+  *at += ahead * RM_ROW_THREADS;
+}
+template <class Load, class F> __device__ void each_element(int64_t n, Load load, F f) {
+  for (int64_t i = threadIdx.x; i < n;) next_elements(n, &i, load, f);
+}
 
 /* Joins the values of all threads and gives the result to each of them. It is a barrier too: all see what any wrote to memory
  * before. */
@@ -83,14 +103,15 @@ struct join_sums {
   }
 };
 
-/* term(i, t) adds the terms of element i to t[0 ... count - 1]; every thread gets the sums over the row. */
-template <int count, class F> __device__ void sums_of_row(int64_t n, F term, double *sums) {
+/* term(i, load(i), t) adds the terms of element i to t[0 ... count - 1]; every thread gets the sums over the row. */
+template <int count, class Load, class F> __device__ void sums_of_row(int64_t n, Load load, F term, double *sums) {
   row_sums<count> mine;
   for (int k = 0; k < count; k++) mine.sum[k].hi = mine.sum[k].lo = 0.0;
   for (int64_t i = threadIdx.x; i < n;) {
     double chain[count];
     for (int k = 0; k < count; k++) chain[k] = 0.0;
-    for (int c = 0; c < RM_ROW_CHAIN && i < n; c++, i += RM_ROW_THREADS) term(i, chain);
+    for (int c = 0; c < RM_ROW_CHAIN && i < n; c += RM_ROW_GROUP)
+      next_elements(n, &i, load, [&](int64_t k, const auto &v) { term(k, v, chain); });
     for (int k = 0; k < count; k++) add_to(&mine.sum[k], chain[k]);
   }
   mine = of_block<join_sums>(mine);
@@ -98,18 +119,26 @@ template <int count, class F> __device__ void sums_of_row(int64_t n, F term, dou
 }
 
 template <bool listed, int op, int fmt> __device__ int64_t store_as(const rm_row_store *s, unsigned *count) {
-  int64_t undecided = 0;
-  for (int64_t i = threadIdx.x; i < s->n; i += RM_ROW_THREADS) {
+  struct tested {
     vf64 y, err;
+    bool is_undecided;
+  };
+  int64_t undecided = 0;
+  auto test = [=](int64_t i) {
+    tested v;
+    v.is_undecided = !vm64_none(rm_row_test(op, fmt, s, i, &v.y, &v.err));
+    return v;
+  };
+  auto put = [&](int64_t i, const tested &v) {
     uint64_t bits;
-    const bool is_undecided = !vm64_none(rm_row_test(op, fmt, s, i, &y, &err));
-    rm_row_put(y, fmt, s->out, i, s->n);
-    if (!is_undecided) continue;
-    if (fmt != RM_F32 && rm_row_decide(y, err, fmt, &bits))
+    rm_row_put(v.y, fmt, s->out, i, s->n);
+    if (!v.is_undecided) return;
+    if (fmt != RM_F32 && rm_row_decide(v.y, v.err, fmt, &bits))
       rm_write_bits(static_cast<char *>(s->out) + i * rm_size_of(fmt), bits, fmt);
     else if (listed) s->undecided[atomicAdd(count, 1u)] = i;
     else undecided++;
-  }
+  };
+  for (int64_t i = threadIdx.x; i < s->n;) next_elements<RM_ROW_GROUP / 2>(s->n, &i, test, put);
   if (!listed) return of_block<join_add>(undecided);
   block_sync();
   return static_cast<int64_t>(*count);
@@ -127,13 +156,15 @@ __device__ inline void block_load(int64_t n, const char *x, ptrdiff_t stride, in
   int64_t end = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
   if (end == 0) end = RM_ROW_PAD;
   block_sync();
-  for (int64_t i = threadIdx.x; i < end; i += RM_ROW_THREADS) to[i] = i < n ? element_of(x + i * stride, fmt, by_words) : pad;
+  auto load = [=](int64_t i) { return element_of(x + i * stride, fmt, by_words); };
+  each_element(n, load, [=](int64_t i, double v) { to[i] = v; });
+  for (int64_t i = n + threadIdx.x; i < end; i += RM_ROW_THREADS) to[i] = pad;
   block_sync();
 }
 
 __device__ inline double block_max(int64_t n, const double *x) {
   double max = x[0];
-  for (int64_t i = threadIdx.x; i < n; i += RM_ROW_THREADS) max = join_max::of(max, x[i]);
+  each_element(n, [=](int64_t i) { return x[i]; }, [&](int64_t, double v) { max = join_max::of(max, v); });
   max = of_block<join_max>(max);
   return !rm_is_nan(max) ? max : rm_from_bits64(rm_nan_bits(RM_F64));
 }
@@ -142,9 +173,9 @@ __device__ inline double block_exponentials(int64_t n, const double *x, double s
   double sum;
   block_sync();
   sums_of_row<1>(
-      n,
-      [=](int64_t i, double *t) {
-        const double v = rm_row_exp(vf64_sub(x[i], shift));
+      n, [=](int64_t i) { return x[i]; },
+      [=](int64_t i, double from, double *t) {
+        const double v = rm_row_exp(vf64_sub(from, shift));
         e[i] = v;
         t[0] = vf64_add(t[0], v);
       },
@@ -155,9 +186,9 @@ __device__ inline double block_exponentials(int64_t n, const double *x, double s
 __device__ inline void block_moments(int64_t n, const double *x, double shift, double *total, double *square) {
   double sums[2];
   sums_of_row<2>(
-      n,
-      [=](int64_t i, double *t) {
-        const double v = vf64_sub(x[i], shift);
+      n, [=](int64_t i) { return x[i]; },
+      [=](int64_t, double from, double *t) {
+        const double v = vf64_sub(from, shift);
         t[0] = vf64_add(t[0], v);
         t[1] = vf64_mad(v, v, t[1]);
       },
@@ -168,14 +199,17 @@ __device__ inline void block_moments(int64_t n, const double *x, double shift, d
 __device__ inline void block_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
                                       double *sums) {
   double found[3];
+  struct weighted {
+    double g, w, x;
+  };
   sums_of_row<3>(
-      n,
-      [=](int64_t i, double *t) {
-        const double p = vf64_mul(g[i], w[i]);
+      n, [=](int64_t i) { return weighted{g[i], w[i], x[i]}; },
+      [=](int64_t i, const weighted &from, double *t) {
+        const double p = vf64_mul(from.g, from.w);
         h[i] = p;
         t[0] = vf64_add(t[0], p);
         t[1] = vf64_mad(p, p, t[1]);
-        t[2] = vf64_mad(p, vf64_sub(x[i], shift), t[2]);
+        t[2] = vf64_mad(p, vf64_sub(from.x, shift), t[2]);
       },
       found);
   for (int k = 0; k < 3; k++) sums[k] = found[k];
