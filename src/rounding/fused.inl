@@ -24,8 +24,10 @@
 typedef int64_t rm_fused_fn(const rm_random_elements *p, int64_t at, int64_t n, const rm_words_chunk *words, char *result,
                             uint32_t *flags);
 
-/* Steps of a relative error. */
-#define RM_FUSED_STEPS(error) ((int64_t)((error) * 0x1p53 * (1.0 + 0x1p-10)) + 2)
+/* Steps of a relative error, of at most two roundings, and what a sum and its product may be off by, as a share of their sizes. */
+#define RM_FUSED_STEPS(error) ((int64_t)RM_BOUND((error) * 0x1p53 * (1.0 + 0x1p-10) + 2.0))
+#define RM_FUSED_ROUNDED (int64_t) RM_BOUND(4.0)
+#define RM_FUSED_SUM RM_BOUND(0x1p-50)
 
 /* A value: within e of c where steps is 0. other: lanes that are left. */
 typedef struct {
@@ -36,7 +38,7 @@ typedef struct {
 RM_FN rm_fused_value rm_fused_near(vf64 c) { return (rm_fused_value){c, vf64_set1(0.0), vf64_lt(c, c)}; }
 RM_FN rm_fused_value rm_fused_sum(vf64 x, vf64 t) {
   const vf64 c = vf64_add(x, t);
-  return (rm_fused_value){c, vf64_mul(vf64_set1(0x1p-50), vf64_add(vf64_abs(t), vf64_abs(c))), vf64_lt(c, c)};
+  return (rm_fused_value){c, vf64_mul(vf64_set1(RM_FUSED_SUM), vf64_add(vf64_abs(t), vf64_abs(c))), vf64_lt(c, c)};
 }
 
 /* Whether an infinite c is the value, too: that of an argument, as masks have it. */
@@ -107,21 +109,21 @@ RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int6
     return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * SIZE, flags) : open;                     \
   }
 
-RM_FUSED(add, 2, 4, RM_FUSED_INFINITE, rm_fused_near(vf64_add(x, y)))
-RM_FUSED(subtract, 2, 4, RM_FUSED_INFINITE, rm_fused_near(vf64_sub(x, y)))
-RM_FUSED(divide, 2, 4, 1, rm_fused_near(vf64_div(x, y)))
-RM_FUSED(root, 1, 4, 1, rm_fused_near(vf64_sqrt(x)))
-RM_FUSED(cube, 1, 4, 1, rm_fused_near(vf64_mul(vf64_mul(x, x), x)))
-RM_FUSED(scaled, 1, 4, 1, rm_fused_near(vf64_mul(a, x)))
-RM_FUSED(over, 1, 4, 1, rm_fused_near(vf64_div(x, a)))
-RM_FUSED(under, 1, 4, 1, rm_fused_near(vf64_div(a, x)))
-RM_FUSED(added, 1, 4, 1, rm_fused_near(vf64_add(x, a)))
+RM_FUSED(add, 2, RM_FUSED_ROUNDED, RM_FUSED_INFINITE, rm_fused_near(vf64_add(x, y)))
+RM_FUSED(subtract, 2, RM_FUSED_ROUNDED, RM_FUSED_INFINITE, rm_fused_near(vf64_sub(x, y)))
+RM_FUSED(divide, 2, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_div(x, y)))
+RM_FUSED(root, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_sqrt(x)))
+RM_FUSED(cube, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(vf64_mul(x, x), x)))
+RM_FUSED(scaled, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(a, x)))
+RM_FUSED(over, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_div(x, a)))
+RM_FUSED(under, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_div(a, x)))
+RM_FUSED(added, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_add(x, a)))
 RM_FUSED(plus, 2, 0, 1, rm_fused_sum(x, vf64_mul(a, y)))
 RM_FUSED(between, 2, 0, 1, rm_fused_sum(x, vf64_mul(a, vf64_sub(y, x))))
 RM_FUSED(product, 3, 0, 1, rm_fused_sum(x, vf64_mul(a, vf64_mul(y, z))))
 RM_FUSED(quotient, 3, 0, 1, rm_fused_sum(x, vf64_div(vf64_mul(a, y), z)))
-RM_FUSED(of_tanh, 2, 4, 1, rm_fused_near(vf64_mul(x, vf64_sub(vf64_set1(1.0), vf64_mul(y, y)))))
-RM_FUSED(of_sigmoid, 2, 4, 1, rm_fused_near(vf64_mul(vf64_mul(x, y), vf64_sub(vf64_set1(1.0), y))))
+RM_FUSED(of_tanh, 2, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(x, vf64_sub(vf64_set1(1.0), vf64_mul(y, y)))))
+RM_FUSED(of_sigmoid, 2, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(vf64_mul(x, y), vf64_sub(vf64_set1(1.0), y))))
 
 /* Functions whose evaluation has a relative error below this bound but where they are special. */
 RM_FN rm_fused_value rm_fused_function(vf64 c, vm64 special) { return (rm_fused_value){c, vf64_set1(0.0), special}; }

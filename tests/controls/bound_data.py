@@ -890,6 +890,28 @@ def formulas_rounded_at_random(lib, rng):
     return np.concatenate(found)
 
 
+def formulas_beside_thresholds(lib, rng):
+    """1 + a t, where t is a number, a product or a quotient, and a t is below or above the threshold of its element by some 2^-25 of itself."""
+    n, a = 20000, 1 / 3
+    how, words, found = RandomRounding(4, 7, 3, 0), np.empty(n, np.uint32), []  # RM_ROUND_STOCHASTIC
+    f = lib.rm_random_rounding_words
+    f.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    assert f(7, 3, 0, n, words.ctypes.data) == OK
+    f, open_ = lib.rm_random_formula, np.zeros(1, np.int64)
+    f.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 7]
+    one, out = np.ones(n, np.float32), np.empty(n, np.float32)
+    for formula, z in ((4, one), (6, rng.uniform(1, 2, n).astype("f4")), (7, rng.uniform(1, 2, n).astype("f4"))):
+        y = (
+            (words + 0.5) * 2.0**-55 / a * (z if formula == 7 else 1 / z)
+        )  # RM_FORMULA_PLUS, RM_FORMULA_PRODUCT, RM_FORMULA_QUOTIENT
+        y = y.astype(np.float32)
+        y = np.where(np.arange(n) % 2 == 0, np.nextafter(y, np.float32(0)), np.nextafter(y, np.float32(1)))
+        pointers = (v.ctypes.data for v in (one, y, z, out, open_))
+        assert f(formula, NAMES.index("f32"), n, a, *pointers, None, ctypes.addressof(how)) == OK
+        found += [bits(out).astype(np.uint64), open_.astype(np.uint64)]
+    return np.concatenate(found)
+
+
 def small_transforms(lib, rng):
     """Parts that are exactly 0, where the approximations have either sign and are far below the least number."""
     found = []
