@@ -78,12 +78,17 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         raise ValueError("where needs out: elements that are left out would have no value")
     shape: Any = getattr(arguments[0], "shape", None)
     dtype: Any = getattr(arguments[0], "dtype", None)
-    if out is None and dtype in NAMES and name in _core.ufuncs and all(_as_it_is(a, shape, dtype) for a in arguments):
-        result = np.empty(shape, dtype)
-        if result.size:
-            vectors = arguments if result.ndim == 1 else [a.reshape(-1) for a in arguments]
-            _loop(name, dtype, vectors, result.reshape(-1), at)
-        return _deliver(result, None)
+    if dtype in NAMES and name in _core.ufuncs and all(_as_it_is(a, shape, dtype) or _is_one(a, dtype) for a in arguments):
+        held = out is not None and where is True and _as_it_is(out, shape, dtype) and out.flags.writeable
+        if out is None or (held and all(_apart(out, a) for a in arguments)):
+            result = np.empty(shape, dtype) if out is None else out
+            n = result.size
+            if n:
+                vectors = [
+                    np.broadcast_to(a, n) if a.shape != shape else a if a.ndim == 1 else a.reshape(-1) for a in arguments
+                ]
+                _loop(name, dtype, vectors, result.reshape(-1), at)
+            return _deliver(result, None) if out is None else out
     with _core.Environment():
         plain = [a if isinstance(a, (int, float)) and not isinstance(a, bool) else np.asarray(a) for a in arguments]
         kinds = [type(a) if isinstance(a, (int, float)) else a.dtype for a in plain]
@@ -112,6 +117,11 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
 def _as_it_is(a: Any, shape: Any, dtype: Any) -> bool:
     """Whether the loops can read an argument, of a call whose arguments all are of this shape and format, where it lies."""
     return type(a) is np.ndarray and a.shape == shape and a.dtype == dtype and bool(a.flags.c_contiguous)
+
+
+def _is_one(a: Any, dtype: Any) -> bool:
+    """Whether it is one number for all elements."""
+    return type(a) is np.ndarray and a.ndim == 0 and a.dtype == dtype
 
 
 def _apart(out: np.ndarray, array: np.ndarray) -> bool:
