@@ -186,29 +186,32 @@ polynomials of a degree at which the recurrence's bound is lost, are computed by
 Airy's Ai, Hurwitz's zeta and the incomplete gamma functions take microseconds each in double-double, without vectors, and so what this leaves: values near 0 that
 cancel, and magnitudes beyond 2^-960.
 
-`lgamma` in float64 takes some two microseconds for each number below 0, where the reflected sine cancels and there are no vectors, `betaln` some eight for every one. `addcdiv`, `addcmul` and
-`lerp` in float64 take some 0.3 microseconds for each element one of whose operands is beyond 2^-300 or 2^300, and one to two microseconds where results are subnormal: errors of products would leave the format.
-Remainders of a number by a tensor, and of float64 whose quotients are beyond 2^53, take 10 to 30 times PyTorch's time.
+`lgamma` in float64 takes some two microseconds for each number below 0, where the reflected sine cancels and there are no vectors, `betaln` some eight for every one.
+Remainders of float64 take 3 to 6 times PyTorch's time, also where quotients are beyond 2^53.
+
+What no bound decides is decided exactly, at 1 to 13 nanoseconds a term: sums of products in float64 (`addcmul`, `lerp`, dots, products of matrices) whose operands span half of the
+range or are subnormal, since the error of such a product is no number of any format, and there is no wider one to bound it in. They take 16 to 40 times PyTorch's time.
 
 A value that lies half-way between two numbers is decided by no bound, only exactly: the average of 2 x 2 float64 numbers often is one, and is then rounded alone.
-Such pools take 7 to 28 times PyTorch's time. The following take more than ten times it where no mathematics asks for that (float64, 256 x 256 numbers, one thread, Intel Xeon,
-AVX-512; `make sweep SWEEP='--only prod hardswish div addcmul lerp fmod weight_norm --dtype f64 --threads 1 --direction forward'`):
+Such pools take 7 to 28 times PyTorch's time. The following take more than ten times it where no mathematics asks for that (float64, 256 x 256 numbers, one thread, AVX-512;
+`div_` and `weight_norm` over rows on an Intel Xeon, the others on AMD Zen 4, loaded;
+`make sweep SWEEP='--only prod hardswish div weight_norm --dtype f64 --threads 1 --direction forward'`):
 
 | call | of numbers like 1, masks and NaN | of subnormal numbers | of exponents over half of the range |
 | --- | --- | --- | --- |
 | `div_(number, rounding_mode="trunc")` | 7 to 18 | below 10 | 13 |
-| `hardswish` | 7 to 14 | below 10 | below 10 |
-| `addcmul_` | below 10 | below 10 | 76 |
-| `lerp` | below 10, in place with masks 12 | 37 to 41 | 79 to 97 |
-| `weight_norm` | 6, with masks, NaN and zeros 14 to 33 | 52 | 10 |
-| `fmod` | below 10 | below 10 | 13 to 16 |
-| `prod` | 8 to 13 | 12 | below 10 |
+| `hardswish`, sliced and broadcast too | 7 to 14 | below 10 | 9 to 12 |
+| `weight_norm` over rows | 6, with masks, NaN and zeros 11 to 23 | 25 to 30 | below 10 |
+| `weight_norm` over columns | 16 | 21 | 13 |
+| `prod` | 8 to 13 | 13 to 15 | 8 to 12 |
 
-Of sliced and broadcast tensors `hardswish` takes 17 to 21 times, and `div_` toward zero of sliced ones 27 times PyTorch's time.
+Depthwise convolutions in float64 of images with infinities take 28 to 40 times PyTorch's time. Distances in float64 take 10 to 13 times, and of more than 25 points, which PyTorch takes
+from a product of matrices that cancels, 90 times.
 
-Depthwise convolutions in float64 of images with infinities take 28 to 40 times PyTorch's time; distances in float64, and attention in float64 whose mask is
-added to the products, 10 to 13 times; `prod` over first axes up to 27 times, since lines are
-copied to lie side by side.
+Small calls: of 452 operators on 4 x 4 numbers the median takes 3 microseconds more than PyTorch's (AMD Zen 4, loaded), 46 take more than 20. These are special functions that are
+evaluated without vectors (above); the steps of eigenvalues, singular values, QR and what is made of them, 30 to 120 microseconds; LDL factors, histograms of several axes, products and other reductions
+of places and segments, 50 to 290, which are arrays of NumPy between calls of the library. Batch norm in float64 with running statistics takes some 40 microseconds for each of
+them, by rational numbers, as no bound in binary64 tells their rounding.
 
 """
 

@@ -103,13 +103,33 @@ def _beyond(a: _Array, b: _Array, q: _Array, mode: str) -> _Array:
     return made
 
 
+def _far_rest(a: _Array, b: _Array) -> _Array:
+    """|a| less the multiple of |b| toward zero, of finite numbers of binary64 of which b is not 0.
+
+    |a| is below 2**e, e of frexp, and |b| at least 2**(f - 1). A step takes the multiple of |b| 2**k, k = e - f - 51 or 0: a number, at least
+    2**(e - 52) where k is not 0. The quotient is below 2**52, so that the rest is exact (_toward_zero), and that is below 2**(e - 51), or |b|.
+    """
+    size, last = np.abs(a), np.abs(b)
+    at = np.flatnonzero(size >= last)
+    while at.size:
+        big, small = size[at], last[at]
+        k = np.maximum(np.frexp(big)[1] - np.frexp(small)[1] - 51, 0)
+        size[at] = left = _toward_zero(big, np.ldexp(small, k))[1]
+        at = at[left >= small]
+    return size
+
+
 def _rest_part(a: _Array, b: _Array, dtype: Any) -> _Array:
     a, b = a.astype(F64), b.astype(F64)
     q, rest = _toward_zero(a, b)
     rest = np.copysign(rest, a)
     other = ~(np.abs(q) < 2.0**53) | np.isinf(b)
-    if other.any():  # the function of C is exact
-        rest[other] = np.fmod(a[other], b[other])
+    if other.any():
+        x, y = a[other], b[other]
+        made = np.where(np.isinf(y) & np.isfinite(x), x, np.nan)
+        far = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & (y != 0))
+        made[far] = np.copysign(_far_rest(x[far], y[far]), x[far])
+        rest[other] = made
     return convert_array(rest, dtype)
 
 

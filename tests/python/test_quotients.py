@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from repmath import array_api
-from repmath._quotients import whole
+from repmath._quotients import rest, whole
 
 
 def exact(a: float, b: float, mode: str) -> float:
@@ -70,3 +70,34 @@ def test_ends():
         assert np.array_equal(got, want, equal_nan=True)
         assert (np.signbit(got) == np.signbit(want))[~np.isnan(want)].all()
     assert np.array_equal(array_api.floor_divide(a[:4], b[:4]), floor[:4], equal_nan=True)
+
+
+def test_remainders():
+    """Exact, also of quotients with two thousand bits, in which the control's one step is wrong."""
+    rng, n, moved = np.random.default_rng(9), 600, 0
+    far = (
+        np.ldexp(rng.uniform(1, 2, n), rng.integers(-1074, 1023, n)),
+        np.ldexp(rng.uniform(1, 2, n), rng.integers(-1074, 1023, n)),
+    )
+    whole_ones = (
+        np.ldexp(rng.integers(1, 2**53, n), rng.integers(-1074, 970, n)),
+        np.ldexp(rng.integers(1, 100, n).astype(float), rng.integers(-1074, 1000, n)),
+    )
+    ends = np.array([5e-324, 2.0**-1022, 1.7976931348623157e308, 3.0, 0.1, 2.0**1023])
+    for a, b in (*pairs(rng), far, whole_ones, (np.repeat(ends, ends.size), np.tile(ends, ends.size))):
+        a, b = a * rng.choice([-1.0, 1], a.size), b * rng.choice([-1.0, 1], b.size)
+        b[b == 0] = 1.0
+        sizes = [abs(Fraction(u)) % abs(Fraction(v)) for u, v in zip(a.tolist(), b.tolist(), strict=True)]
+        want = np.array([math.copysign(float(v), u) for u, v in zip(a.tolist(), sizes, strict=True)])
+        assert all(Fraction(abs(v)) == size for v, size in zip(want.tolist(), sizes, strict=True))
+        assert (rest(a, b).view(np.uint64) == want.view(np.uint64)).all()
+        with np.errstate(all="ignore"):
+            moved += int((want != a - np.trunc(a / b) * b).sum())
+    assert moved > 100
+    inf, nan = math.inf, math.nan
+    a = np.array([inf, -inf, 1.0, -1.0, 0.0, -0.0, 1.0, 0.0, nan, 1.0, 5e-324, 1e308])
+    b = np.array([2.0, inf, inf, -inf, inf, 3.0, 0.0, 0.0, 1.0, nan, inf, inf])
+    want = np.array([nan, nan, 1.0, -1.0, 0.0, -0.0, nan, nan, nan, nan, 5e-324, 1e308])
+    made = rest(a, b)
+    assert np.array_equal(made, want, equal_nan=True)
+    assert (np.signbit(made) == np.signbit(want))[~np.isnan(want)].all()

@@ -212,3 +212,40 @@ def test_hashes():
     for row in wide:
         each = [a ^ b for a, b in zip(each, row, strict=True)]
     assert each == rows and made == each[0] ^ each[1] ^ each[2]
+
+
+@pytest.mark.parametrize("dtype", FORMAT, ids=str)
+def test_segments_of_any_length(dtype):
+    """Together and one by one, empty ones among them, along any axis; NaN, ties and infinities have parts of a gradient."""
+    lengths = [0, 3, 1, 0, 5, 2, 40]
+    x = numbers(2, sum(lengths), 3).to(dtype)
+    x[0, 5] = math.nan
+    x[1, 1:3] = x[1, 0]
+    x[1, 12:15, 0] = math.inf
+    g = numbers(2, len(lengths), 3, seed=7).to(dtype)
+    given = torch.tensor([lengths, lengths[::-1]])
+    function = torch.ops.aten.segment_reduce.default
+    for name, empty in (("max", -math.inf), ("min", math.inf), ("prod", 1.0), ("sum", 0.0)):
+        for initial in (None, 2.0):
+            with rt.reproducible():
+                made = function(x, name, lengths=given, axis=1, initial=initial)
+                slope = torch.ops.aten._segment_reduce_backward.default(
+                    g, made, x, name, lengths=given, axis=1, initial=initial
+                )
+                assert slope.shape == x.shape
+                for i in range(2):
+                    start = 0
+                    for k, n in enumerate(given[i].tolist()):
+                        part, start = x[i, start : start + n], start + n
+                        want = torch.full((3,), empty if initial is None else initial, dtype=dtype)
+                        if n or initial is not None:
+                            terms = part if initial is None else torch.cat((want[None], part))
+                            want = {"max": terms.amax, "min": terms.amin, "prod": terms.prod, "sum": terms.sum}[name](0)
+                        assert torch.equal(made[i, k].isnan(), want.isnan())
+                        assert codes(made[i, k].nan_to_num()) == codes(want.nan_to_num()), (name, initial, i, k)
+                        if name in ("max", "min") and n:
+                            chosen = (part == made[i, k]) | part.isnan()
+                            share = g[i, k] / chosen.sum(0).clamp(min=1).to(dtype)
+                            assert codes(slope[i, start - n : start]) == codes(torch.where(chosen, share, 0.0))
+                        elif name == "sum":
+                            assert codes(slope[i, start - n : start]) == codes(g[i, k].expand(n, 3))

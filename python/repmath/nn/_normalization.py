@@ -352,18 +352,30 @@ def group_norm_backward(
     return _backward(_by_groups(x, _groups(num_groups, x)), True, g, x, w, axes, _eps(eps))
 
 
+_FEW = 4096  # elements of a channel that are added as integers of Python
+
+
 def _exact_news(x: Array, channels: Array, moment: str) -> list[Fraction]:
     """The exact mean, or the exact variance with n - 1, of channels of finite numbers."""
     n = x.size // x.shape[1]
     news = []
     for c in channels:
-        s = Accumulator(x[:, c])._exact()
+        if n > _FEW:
+            s, k = Accumulator(x[:, c])._exact(), 0
+        else:
+            high, exponents = np.frexp(np.asarray(x[:, c], F64).reshape(-1))
+            k = int(exponents.min()) - 53
+            shifts = (exponents - (k + 53)).tolist()
+            terms = [v << i for v, i in zip(np.ldexp(high, 53).astype(np.int64).tolist(), shifts, strict=True)]
+            s = Fraction(sum(terms))
         if moment == "mean":
-            news.append(s / n)
-            continue
-        squares = Accumulator()
-        squares.add_products(x[:, c], x[:, c])
-        news.append((squares._exact() - s * s / n) / (n - 1))
+            news.append(s / n * Fraction(2) ** k)
+        elif n > _FEW:
+            squares = Accumulator()
+            squares.add_products(x[:, c], x[:, c])
+            news.append((squares._exact() - s * s / n) / (n - 1))
+        else:
+            news.append(Fraction(n * sum([v * v for v in terms]) - int(s) ** 2, n * (n - 1)) * Fraction(2) ** (2 * k))
     return news
 
 

@@ -88,10 +88,18 @@ def scattered_products(x: torch.Tensor, dim: int, index: torch.Tensor, src: torc
         raise ValueError("self and src must have one dtype")
     if not index.numel():
         return x.clone(memory_format=torch.contiguous_format)
-    part = tuple(slice(n) for n in index.shape)
-    places = torch.arange(x.numel()).view(x.shape).movedim(dim, 0)
-    others = places[(slice(None), *(part[d] for d in range(x.ndim) if d != dim % x.ndim))].movedim(0, dim)
-    at = others.gather(dim, index)
+    part, dim = tuple(slice(n) for n in index.shape), dim % x.ndim
+    if index.ndim != x.ndim or any(n > src.shape[d] or (d != dim and n > x.shape[d]) for d, n in enumerate(index.shape)):
+        raise ValueError("shapes that do not fit")
+    named = as_array(index).astype(np.int64)
+    if named.min() < 0 or named.max() >= x.shape[dim]:
+        raise IndexError("an index that is out of range")
+    places, step = np.zeros((), np.int64), math.prod(x.shape)
+    for d, n in enumerate(x.shape):
+        step //= n
+        along = named if d == dim else np.arange(index.shape[d]).reshape(-1, *(1,) * (x.ndim - 1 - d))
+        places = places + along * step
+    at = as_tensor(places)
     made = reduced_lines(x.reshape(-1), at.reshape(-1), src[part].reshape(-1), "prod", include_self)
     return made.view(x.shape)
 
