@@ -9,7 +9,7 @@ import pytest
 import rounding_oracle
 
 import repmath
-from repmath import rounding
+from repmath import _random_fourier, rounding
 
 SEED, SAMPLE = 7, 2
 DIGITS = 1500
@@ -109,3 +109,99 @@ def test_a_control():
     for other in (made[::-1], made.conj(), repmath.fft.fft(x)):
         with pytest.raises(AssertionError):
             check(x, other, (6,), (6,), -1, "one", "stochastic")
+
+
+@pytest.fixture
+def open_balls(monkeypatch):
+    """Binary64 decides nothing."""
+    balls = _random_fourier._random_modes.balls
+
+    def none(*arguments):
+        made, _ = balls(*arguments)
+        return np.zeros_like(made), np.asarray(arguments[0]) != 0
+
+    monkeypatch.setattr(_random_fourier._random_modes, "balls", none)
+
+
+@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("some", [False, True])
+def test_what_binary64_leaves_open(mode, some, open_balls, monkeypatch):
+    """Whole transforms of whole numbers, and sums of cosines alone."""
+    if some:
+        enclose = _random_fourier._Rows.enclose
+        monkeypatch.setattr(
+            _random_fourier._Rows, "enclose", lambda rows, parts, bits: [enclose(rows, [part], bits)[0] for part in parts]
+        )
+    for lengths, scale, kind in (
+        ((9,), "one", "normal"),
+        ((10,), "root", "wide"),
+        ((3, 4), "n", "normal"),
+        ((11,), "root", "whole"),
+    ):
+        re, im = numbers(kind, lengths, np.float32, len(lengths))
+        x = (re + 1j * im).astype(np.complex64)
+        with rounding.scope(mode, seed=SEED, sample=SAMPLE):
+            made = repmath.fft.fftn(x, norm={"one": "backward", "root": "ortho", "n": "forward"}[scale])
+        check(x, made, lengths, lengths, -1, scale, mode)
+
+
+def jacobi(a, n):
+    found = 1
+    for p in (3, 5, 7, 11, 13):
+        while n % p == 0:
+            n //= p
+            found *= 0 if a % p == 0 else 1 if pow(a, (p - 1) // 2, p) == 1 else -1
+    return found
+
+
+@pytest.mark.parametrize("n", [3, 5, 7, 8, 11, 13, 15, 35, 105])
+def test_numbers_divided_by_their_root(n):
+    """Sums of Gauss: the transforms of these signs are the root of n times them, or that times -i. So divided by the root all parts are -1, 0 or 1, and none moves."""
+    x = [{1: 1, 3: -1, 5: -1, 7: 1}.get(j, 0) for j in range(8)] if n == 8 else [jacobi(j, n) for j in range(n)]
+    for dtype, mode in itertools.product((np.float32, np.float64), ("stochastic", "random")):
+        for seed in range(3):
+            with rounding.scope(mode, seed=seed):
+                made = repmath.fft.fft(np.array(x, dtype), norm="ortho")
+            assert (made if n == 8 or n % 4 == 1 else made * 1j).tolist() == x
+
+
+def test_places_count_and_memory_does_not():
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64):
+        x = rng.standard_normal((3, 8, 5)).astype(dtype)
+
+        def made(a, dtype=dtype, **options):
+            with rounding.scope("stochastic", seed=SEED, sample=SAMPLE):
+                return repmath.fft.fft(a, **options)
+
+        want = made(x, axis=1)
+        values = [
+            [value(x[i, :, k].astype(complex), (j,), (8,), -1, "one") for k in range(5)] for i in range(3) for j in range(8)
+        ]
+        flat = [v for row in values for v in row]
+        for part in (0, 1):
+            got = want.imag if part else want.real
+            assert bits(got) == expected(
+                [v[part] for v in flat], FORMATS[np.dtype(dtype)], "stochastic", SAMPLE << 32, part << 40
+            )
+        assert made(np.asfortranarray(x), axis=1).tobytes() == want.tobytes()
+        longer = made(x, n=11, axis=1)
+        padded = made(np.concatenate((x, np.zeros((3, 3, 5), dtype)), 1), axis=1)
+        assert longer.tobytes() == padded.tobytes()
+
+
+def test_infinities_nan_and_nothing():
+    x = np.ones((3, 4), np.float64)
+    x[0, 1], x[1, 2] = np.inf, np.nan
+    for dtype in (np.float32, np.float64):
+        plain = repmath.fft.fft(x.astype(dtype))
+        for mode in rounding.RANDOM_MODES:
+            with rounding.scope(mode, seed=SEED):
+                made = repmath.fft.fft(x.astype(dtype))
+                assert repmath.fft.fft(np.ones((0, 4), dtype)).shape == (0, 4)
+            assert np.array_equal(made[:2], plain[:2], equal_nan=True)
+            assert mode == "up_down" or np.array_equal(made[2], plain[2])
+    big = np.full(3, 1.7e308)
+    with np.errstate(all="ignore"), rounding.scope("stochastic"):
+        made = repmath.fft.fft(big)
+    assert made[0] == np.inf and not made[1:].any()

@@ -162,6 +162,7 @@ def test_ranges_and_integers(mode):
         "mean": (lambda: n.mean(dtype=torch.float32), [Fraction(29, 6)]),
         "float32": (lambda: (n * 123456789).to(torch.float32), [v * 123456789 for v in whole]),
         "float64": (lambda: (n * big).to(torch.float64), [v * big for v in whole]),
+        "held": (lambda: n.to(torch.float64), whole),
         "copy": (lambda: torch.zeros(6).copy_(n * 123456789), [v * 123456789 for v in whole]),
         "copy to float16": (lambda: torch.zeros(6, dtype=torch.float16).copy_(n * 4099), [v * 4099 for v in whole]),
         "root": (lambda: n.sqrt(), [rounding_oracle.exact_value("sqrt", (float(v),)) for v in whole]),
@@ -170,9 +171,18 @@ def test_ranges_and_integers(mode):
         with stochastic(SEED, SAMPLE, mode) as block:
             made = call()
         assert made.is_floating_point() and block.calls == 1, name
-        if mode == "random" and name == "arange of bfloat16":
-            continue
         check(made, values, mode, 0, name)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_halves_of_complex_numbers(mode):
+    """PyTorch's complex numbers of two float16 are only converted."""
+    z = numbers((60,), torch.complex64)
+    with stochastic(SEED, SAMPLE, mode) as block:
+        made = torch.view_as_real(z.to(torch.complex32))
+    assert block.calls == 1
+    for part in (0, 1):
+        assert bits(made[:, part]) == expected([v[part] for v in parts(z)], torch.float16, mode, 0, part << 40)
 
 
 def test_what_rounds_nothing_has_no_number():

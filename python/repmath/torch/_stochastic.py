@@ -787,8 +787,10 @@ class _Mode(TorchDispatchMode):
         for i, result in enumerate(found):
             if i > 0:
                 at.next()
-            array = as_array(_stochastic_steps.values_of(result))
-            moved = _random_modes.up_down(array, at.words["seed"], at.words["stream"], own=True)
-            if moved is not array:
-                array[...] = moved
+            for r, part in enumerate(_stochastic_complex.parts_of(_stochastic_steps.values_of(result))):
+                array, stream = as_array(part), at.words["stream"]
+                stream = _random_modes.part(stream, r * _random_modes.APART) if r else stream
+                moved = _random_modes.up_down(array, at.words["seed"], stream, own=True)
+                if moved is not array:
+                    array[...] = moved
         return made

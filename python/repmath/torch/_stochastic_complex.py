@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from .. import _random_fourier, _random_modes
-from ._aten.common import KERNELS, PARTS, Uncovered, held
+from ._aten.common import KERNELS, Uncovered, held
 from ._aten.table import OPERATORS
 from ._stochastic_steps import Steps, _running
 from ._stochastic_steps import tensors as floats
@@ -31,7 +31,7 @@ _FUNCTIONS = frozenset(
 def results(value: Any) -> Iterator[torch.Tensor]:
     """Tensors of numbers that are rounded."""
     if isinstance(value, torch.Tensor):
-        if value.dtype in FORMATS or value.dtype in PARTS:
+        if value.dtype in FORMATS or value.is_complex():
             yield value
     elif isinstance(value, (list, tuple)):
         for v in value:
@@ -47,6 +47,15 @@ def may_take(func: Any) -> bool:
 def makes(func: Any) -> bool:
     """Whether it makes complex numbers of real ones, or the reverse."""
     return OPERATORS[func].function in _MAKE
+
+
+def parts_of(t: torch.Tensor) -> list[torch.Tensor]:
+    """Of complex numbers the real and the imaginary parts, where they lie."""
+    if not t.is_complex():
+        return [t]
+    with torch._C._DisableTorchDispatch():
+        pairs = torch.view_as_real(t)
+        return [pairs[..., 0], pairs[..., 1]]
 
 
 def takes(func: Any, args: Any, kwargs: Any) -> bool:

@@ -414,6 +414,8 @@ def convert(at: Any, nearest: Any, x: torch.Tensor, **options: Any) -> Any:
             lambda places, bits: [Interval(Fraction(values[i]), Fraction(values[i]), bits) for i in places],
         )
         return made
+    if nearest.dtype == np.float64:
+        return nearest
     plain = np.isfinite(a) & (a != 0)
     return np.where(plain, at.last(nearest).settle(np.where(plain, a, 0.0), None, lambda places, bits: []), nearest)
 
