@@ -205,3 +205,38 @@ def test_infinities_nan_and_nothing():
     with np.errstate(all="ignore"), rounding.scope("stochastic"):
         made = repmath.fft.fft(big)
     assert made[0] == np.inf and not made[1:].any()
+
+
+def beside_thresholds(n=20000):
+    """Pairs 1, y whose sums lie next to the threshold of their element, nearer than binary64 tells where y is small; and how many sums are wrong."""
+    words = rounding_oracle.words(SEED, SAMPLE << 32, 0, 2 * n)[::2].astype(np.float64)
+    y = ((words + 0.5) * 2.0**-55).astype(np.float32)
+    y = np.where(np.arange(n) % 2 == 0, np.nextafter(y, np.float32(0)), np.nextafter(y, np.float32(1)))
+    with rounding.scope("stochastic", seed=SEED, sample=SAMPLE):
+        made = repmath.fft.fft(np.stack([np.ones(n, np.float32), y], 1))[:, 0].real
+    want = [
+        rounding_oracle.rounded(1 + Fraction(v), "f32", "stochastic", int(w))
+        for v, w in zip(y.tolist(), words.tolist(), strict=True)
+    ]
+    return sum(a != b for a, b in zip(bits(made), want, strict=True))
+
+
+def test_values_beside_their_thresholds(monkeypatch):
+    """With the control: balls without a radius decide some of them wrongly."""
+    assert beside_thresholds() == 0
+    balls = _random_fourier._random_modes.balls
+    monkeypatch.setattr(_random_fourier._random_modes, "balls", lambda middle, radius, *rest: balls(middle, None, *rest))
+    assert beside_thresholds() > 0
+
+
+def test_a_bound_of_whole_transforms_that_is_left_out_is_seen(monkeypatch):
+    """The control of the enclosures: without their errors values that binary64 cannot have are taken for exact."""
+    x = np.random.default_rng(2).standard_normal(9)
+    rows = _random_fourier._Rows(x[None], (9,), "complex", -1, "one")
+    parts = [(0, part, k) for part in (0, 1) for k in range(9)]
+    wide, narrow = rows.enclose(parts, 512), rows.enclose(parts, 128)
+    assert all(a.low <= b.low <= b.high <= a.high for a, b in zip(narrow, wide, strict=True))
+    made = _random_fourier._Rows._made
+    monkeypatch.setattr(_random_fourier._Rows, "_made", lambda self, row, bits: (*made(self, row, bits)[:3], Fraction(0)))
+    narrow = _random_fourier._Rows(x[None], (9,), "complex", -1, "one").enclose(parts, 128)
+    assert not all(a.low <= b.low <= b.high <= a.high for a, b in zip(narrow, wide, strict=True))

@@ -220,3 +220,22 @@ def test_what_is_not_there_raises():
     ):
         with pytest.raises(UncoveredOperatorError, match=name), stochastic():
             call()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_written_into_another_tensor(mode):
+    """The overloads with `out` round as the others; where a result would be rounded again they raise."""
+    x, y = numbers((4, 4), torch.float32), numbers((4, 4), torch.float32, 2)
+    calls = {
+        "mm": lambda **o: torch.mm(x, y, **o), "div": lambda **o: torch.div(x, y, **o), "exp": lambda **o: torch.exp(x, **o),
+        "sum": lambda **o: torch.sum(x, 1, **o), "mish": lambda **o: torch.logaddexp2(x, y, **o),
+    }  # fmt: skip
+    for name, call in calls.items():
+        with stochastic(SEED, SAMPLE, mode):
+            wanted = call()
+        out = torch.empty_like(wanted)
+        with stochastic(SEED, SAMPLE, mode) as block:
+            assert call(out=out) is out
+        assert out.equal(wanted) and block.calls == 1, name
+    with stochastic(SEED, SAMPLE, mode), pytest.raises(TypeError, match="float64"):
+        torch.exp(x.double(), out=torch.empty(4, 4))

@@ -8,7 +8,7 @@ from opinfo_cases import DATABASE, arguments, samples, tensors  # noqa: E402
 from opinfo_runs import TESTED, torch  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from repmath.torch import UncoveredOperatorError, _stochastic, reproducible, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic_operators, reproducible, stochastic  # noqa: E402
 from repmath.torch._aten.table import OPERATORS  # noqa: E402
 
 FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.complex64)
@@ -30,7 +30,9 @@ class Numbered(TorchDispatchMode):
         before = self.block.calls
         made = func(*args, **(kwargs or {}))
         line = OPERATORS.get(func)
-        rounds = line is not None and line.way in ("rounds", "composes") and line.function not in _stochastic._SELECTS
+        rounds = (
+            line is not None and line.way in ("rounds", "composes") and line.function not in _stochastic_operators._SELECTS
+        )
         if rounds and any(t.is_floating_point() or t.is_complex() for t in tensors(made) if t.layout is torch.strided):
             self.rounded += 1
             if self.block.calls == before:
@@ -41,7 +43,7 @@ class Numbered(TorchDispatchMode):
 def leaves(value, kept):
     if isinstance(value, torch.Tensor):
         made = value.detach().clone()
-        if made.is_floating_point() or made.is_complex():
+        if value.requires_grad:
             kept.append(made.requires_grad_())
         return made
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -50,14 +52,13 @@ def leaves(value, kept):
 
 
 def run(op, sample, dtype, gradients):
-    args, keywords = arguments(sample, dtype)
     kept = []
+    args, keywords = (leaves(v, kept) for v in arguments(sample, dtype, gradients))
     if not gradients:
         return tensors(op(*args, **keywords))
-    args, keywords = leaves(args, kept), leaves(keywords, kept)
     made = [t for t in tensors(op(*args, **keywords)) if t.requires_grad]
     cotangents = [torch.full_like(t, 0.6180339887) for t in made]
-    return [*made, *(torch.autograd.grad(made, kept, cotangents, allow_unused=True) if made else ())]
+    return [*made, *(torch.autograd.grad(made, kept, cotangents, allow_unused=True) if made and kept else ())]
 
 
 def walk(name, mode, dtypes=FORMATS):
@@ -67,7 +68,7 @@ def walk(name, mode, dtypes=FORMATS):
         if dtype not in op.supported_dtypes("cpu"):
             continue
         for gradients in (False, True) if op.supports_autograd and dtype in op.supported_backward_dtypes("cpu") else (False,):
-            for sample in samples(op, dtype, 3 if dtype is torch.float32 else 1):
+            for sample in samples(op, dtype, 3 if dtype is torch.float32 else 1, gradients):
                 try:
                     with reproducible():
                         run(op, sample, dtype, gradients)
@@ -97,6 +98,6 @@ def test_samples(name, mode):
 
 def test_an_operator_without_a_number_is_seen(monkeypatch):
     """The control: exp taken for one that selects by the block, not by the table."""
-    monkeypatch.setattr(_stochastic, "_ROUNDS", _stochastic._ROUNDS - {"exp.default"})
+    monkeypatch.setattr(_stochastic_operators, "_ROUNDS", _stochastic_operators._ROUNDS - {"exp.default"})
     with pytest.raises(AssertionError, match="exp"):
         walk("exp", "stochastic", FORMATS[:1])

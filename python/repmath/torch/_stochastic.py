@@ -588,7 +588,7 @@ class _Mode(TorchDispatchMode):
         formats. Those that are called meanwhile are rounded to nearest by `dispatch`, or by blocks around this one."""
         block, func, name = self.block, about.func, about.name
         assert name is not None
-        if not simple or about.makes or "dtype" in kwargs:
+        if not simple or about.makes or "dtype" in kwargs or "out" in kwargs:
             return self._handled(about, name, args, kwargs)
         if not about.rounds:
             return func(*args, **kwargs)
@@ -613,6 +613,10 @@ class _Mode(TorchDispatchMode):
 
     def _handled(self, about: About, name: str, args: Any, kwargs: Any) -> Any:
         block, func, rounds = self.block, about.func, about.rounds
+        if (base := _stochastic_complex.without_out(func, kwargs)) is not None:
+            other = About(base)
+            made = self._handled(other, str(other.name), args, {k: v for k, v in kwargs.items() if k != "out"})
+            return _stochastic_complex.written(kwargs["out"], made)
         of_sparse = _stochastic_steps.is_sparse(name, rounds, args)
         of_complex = about.may_be_complex and _stochastic_complex.takes(func, args, kwargs)
         if not rounds and not of_complex and not of_sparse:
@@ -745,7 +749,7 @@ class _Mode(TorchDispatchMode):
             try:
                 if nearest is None:
                     nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
-                if not any(t.numel() for t in _tensors(nearest)):
+                if not args[0].numel() or not any(t.numel() for t in _tensors(nearest)):
                     return nearest
                 if name == "_to_copy.default":
                     wanted, given = nearest.dtype, args[0].dtype

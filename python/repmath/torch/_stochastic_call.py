@@ -101,7 +101,7 @@ class _Place:
         return tuple(found)
 
     def total(self, array: Any, axis: Any, keepdims: bool = False, dtype: Any = None) -> Any:
-        axes = _axes(array, axis)
+        axis, axes = axis if array.ndim else None, _axes(array, axis)
         n, terms = math.prod(array.shape[d] for d in axes), self.block.terms
         if terms is None or n <= terms:
             return _random_modes.sum(array, axis=axis, keepdims=keepdims, dtype=dtype, **self.words)

@@ -23,7 +23,7 @@ _TRANSFORMS = frozenset("fft_c2c fft_r2c fft_c2r".split())
 _MAKE = _TRANSFORMS | {"polar"}
 # Functions of the table whose steps are asked for one by one.
 _FUNCTIONS = frozenset(
-    "add subtract multiply divide reciprocal power sum mean mm bmm mv dot vdot addmm baddbmm addmv exp log sqrt direction magnitude angle polar to_copy "
+    "add subtract multiply divide reciprocal power allclose sum mean mm bmm mv dot vdot addmm baddbmm addmv exp log sqrt direction magnitude angle polar to_copy "
     "copy".split()
 )
 
@@ -64,7 +64,7 @@ def takes(func: Any, args: Any, kwargs: Any) -> bool:
         return False
     if makes(func) or getattr(kwargs.get("dtype"), "is_complex", False):
         return True
-    return any(t.is_complex() for t in results((args, list(kwargs.values()))))
+    return any(isinstance(v, complex) for v in args) or any(t.is_complex() for t in results((args, list(kwargs.values()))))
 
 
 def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
@@ -80,6 +80,25 @@ def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
         raise Uncovered("complex numbers")
     with _running(Steps(at)):
         return KERNELS[function](*args, **kwargs)
+
+
+def without_out(func: Any, kwargs: Any) -> Any:
+    """The overload of an operator of the table that returns what this one writes into `out`; None for others."""
+    line = OPERATORS.get(func) if isinstance(kwargs.get("out"), torch.Tensor) else None
+    if line is None or line.way not in ("rounds", "composes"):
+        return None
+    packet, kind = line.name.split(".")
+    return getattr(getattr(torch.ops.aten, packet), kind)
+
+
+def written(out: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    """What a call returns, put into its `out`; raises TypeError where that would round again."""
+    with torch._C._DisableTorchDispatch():
+        if made.dtype is not out.dtype and torch.promote_types(made.dtype, out.dtype) is not out.dtype:
+            raise TypeError(f"a result of {made.dtype} into a tensor of {out.dtype}")
+        if out.shape != made.shape:
+            out.resize_(made.shape)
+        return out.copy_(made)
 
 
 def as_floats(made: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
