@@ -47,34 +47,34 @@ typedef struct {
   const struct rm_rounding_kernels *kernels;
 } steps;
 
-/* rm_round_up_down of n numbers, without branches, so that a compiler makes vectors of it. */
-#define RM_STEPS(name, type, FMT)                                                                        \
-  static void name(char *at, const uint32_t *word, int64_t n) {                                          \
-    const type sign = (type)rm_sign_bit(FMT), infinity = (type)rm_infinity_bits(FMT), down = (type) - 1; \
-    for (int64_t i = 0; i < n; i++) {                                                                    \
-      type bits;                                                                                         \
-      __builtin_memcpy(&bits, at + i * (int64_t)sizeof bits, sizeof bits);                               \
-      const type size = bits & (type)(sign - 1), up = (type)(word[i] >> 31);                             \
-      const type moves = (type)(size - 1) < (type)(infinity - 1), most = size == (type)(infinity - 1);   \
-      bits = (type)(bits + (moves ? (up ? (type)!most : down) : 0));                                     \
-      __builtin_memcpy(at + i * (int64_t)sizeof bits, &bits, sizeof bits);                               \
-    }                                                                                                    \
+/* rm_round_up_down of n numbers, without branches, so that a compiler makes vectors of it; infinity as its bits. */
+#define RM_STEPS(name, type)                                                                           \
+  static void name(char *at, const uint32_t *word, int64_t n, type infinity) {                         \
+    const type most = (type)((type) - 1 >> 1), down = (type) - 1;                                      \
+    for (int64_t i = 0; i < n; i++) {                                                                  \
+      type bits;                                                                                       \
+      __builtin_memcpy(&bits, at + i * (int64_t)sizeof bits, sizeof bits);                             \
+      const type size = bits & most, up = (type)(word[i] >> 31);                                       \
+      const type moves = (type)(size - 1) < (type)(infinity - 1), last = size == (type)(infinity - 1); \
+      bits = (type)(bits + (moves ? (up ? (type)!last : down) : 0));                                   \
+      __builtin_memcpy(at + i * (int64_t)sizeof bits, &bits, sizeof bits);                             \
+    }                                                                                                  \
   }
-RM_STEPS(steps_f16, uint16_t, RM_F16)
-RM_STEPS(steps_bf16, uint16_t, RM_BF16)
-RM_STEPS(steps_f64, uint64_t, RM_F64)
+RM_STEPS(steps_16, uint16_t)
+RM_STEPS(steps_64, uint64_t)
 #undef RM_STEPS
 
 static uint32_t step_part(const void *context, int64_t begin, int64_t end) {
   enum { SOME = 512 };
-  static void (*const of_format[])(char *, const uint32_t *, int64_t) = {steps_f16, steps_bf16, NULL, steps_f64};
   const steps *p = context;
   uint32_t word[SOME];
   if (p->format == RM_FORMAT_F32) return p->kernels->steps(p->r, p->x, begin, end), 0;
   for (int64_t i = begin; i < end; i += SOME) {
     const int64_t n = end - i < SOME ? end - i : SOME;
     p->kernels->words(p->r->seed, p->r->stream, p->r->first + i, n, word);
-    of_format[p->format](p->x + i * rm_size_of(p->format), word, n);
+    char *const at = p->x + i * rm_size_of(p->format);
+    if (p->format == RM_FORMAT_F64) steps_64(at, word, n, rm_infinity_bits(RM_F64));
+    else steps_16(at, word, n, (uint16_t)rm_infinity_bits(p->format));
   }
   return 0;
 }
