@@ -186,7 +186,8 @@ polynomials of a degree at which the recurrence's bound is lost, are computed by
 Airy's Ai, Hurwitz's zeta and the incomplete gamma functions take microseconds each in double-double, without vectors, and so what this leaves: values near 0 that
 cancel, and magnitudes beyond 2^-960.
 
-`lgamma` in float64 takes some two microseconds for each number below 0, where the reflected sine cancels and there are no vectors, `betaln` some eight for every one.
+`lgamma`, `digamma`, `trigamma` and `betaln` in float64 take two to eight microseconds for each number that vectors leave: of magnitudes below 2^-400 or above
+2^300 (`betaln` 2^-200 and 2^200, `trigamma` 2^-150 and 2^150), and beside zeros, where parts cancel.
 Remainders of float64 take 3 to 6 times PyTorch's time, also where quotients are beyond 2^53.
 
 What no bound decides is decided exactly, at 1 to 13 nanoseconds a term: sums of products in float64 (`addcmul`, `lerp`, dots, products of matrices) whose operands span half of the

@@ -96,12 +96,14 @@ such y, so that the domain of the latter is one of y (`proofs/quantiles.py`).
 
 lgamma and digamma in binary64 are proved for all their numbers above -1/2, within 15/16 and 13/16 of their bounds, which the shares refer to. Below,
 they are formulas of what is reflected and of sin(pi r)/(pi r) and cos(pi r), which are proofs of their own (`proofs/gamma.py`,
-`proofs/formula/gamma.py`). In f64 they have no vector kernel: double-double numbers with a running bound, whose operations are among the formulas below,
-and multiprecision. What both add to these bounds, the rests of their series and the rounding of their tables, is checked by `proofs/rests.py`; the units
+`proofs/formula/gamma.py`). In f64 they have vectors of double-double numbers with a running bound, then double-double numbers whose operations are among the
+formulas below, and multiprecision. What all three add to these bounds, the rests of their series and the rounding of their tables, is checked by `proofs/rests.py`; the units
 that steps of multiprecision count are derived in `lgamma_mp.h` and `digamma_mp.h`. Hard cases and samples are compared with MPFR.
 
 betaln in binary64 is a formula of lgamma, log, log1p and Stirling's series in each of three cases, whose shares are among those below; lgamma is proved for
-any number of binary64 there, since the sum of the arguments is one. In f64 it is lgamma's double-double numbers, and multiprecision with a running bound.
+any number of binary64 there, since the sum of the arguments is one. In f64 all four have vectors of double-double numbers with a running bound
+(`crlibm/simd/vdd.h`), whose operations need no analysis of where they stand; what their series add is checked by `proofs/rests.py`, and
+`tests/elementwise/test_gamma.py` compares values and bounds with mpmath's. What they leave takes lgamma's double-double numbers, and multiprecision.
 
 Large arguments of expm1, sinh and cosh are analysed for many powers of two at once (`proofs/scaled.py`), those of exp2m1 and exp10m1 too
 (`proofs/scaled_bases.py`). For cbrt and rsqrt one octave of 8 or 4

@@ -1,5 +1,5 @@
 """What the accurate phases of lgamma and digamma leave out of their series, and how near the coefficients of their tables are: the numbers that
-crlibm/lgamma/lgamma_dd.h and lgamma_mp.h add to the bounds of what they compute, checked by ball arithmetic (Arb).
+crlibm/lgamma/lgamma_dd.h, lgamma_vdd.h and lgamma_mp.h add to the bounds of what they compute, checked by ball arithmetic (Arb).
 
     python -m proofs.rests
 
@@ -16,22 +16,28 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 
 from flint import arb, ctx, fmpq
 
 from .graph import ROOT
 
-TABLES, DD, MP, MP_TABLES, B64 = (f"crlibm/lgamma/lgamma{name}.h" for name in ("_tables", "_dd", "_mp", "_mp_tables", "_b64"))
+FILES = TABLES, DD, VDD, MP, MP_TABLES, B64, TRIGAMMA = (
+    *(f"crlibm/lgamma/lgamma{name}.h" for name in ("_tables", "_dd", "_vdd", "_mp", "_mp_tables", "_b64")),
+    "crlibm/trigamma/trigamma_tables.h",
+)
 DIGITS = 700
 U = Fraction(1, 2**53)
 
 
 class Source:
     def __init__(self, root: pathlib.Path):
-        self.text = {path: (root / path).read_text() for path in (TABLES, DD, MP, MP_TABLES, B64)}
+        self.text = {path: (root / path).read_text() for path in FILES}
 
     def numbers(self, name: str) -> list[Fraction]:
-        (body,) = re.findall(rf"RM_TABLE \w+ {name}\[\d+\] = {{(.*?)}};", self.text[TABLES] + self.text[MP_TABLES], re.S)
+        (body,) = re.findall(
+            rf"RM_TABLE \w+ {name}\[\d+\] = {{(.*?)}};", self.text[TABLES] + self.text[MP_TABLES] + self.text[TRIGAMMA], re.S
+        )
         words = re.findall(r"-?0x[0-9a-f.]+(?:p[-+]?\d+)?", body)
         return [Fraction(float.fromhex(w)) if "p" in w else Fraction(int(w, 16)) for w in words]
 
@@ -125,6 +131,61 @@ def stirling_rest(source: Source, name: str, derivative: bool) -> float:
     return share(stirling(terms, derivative), allowed)
 
 
+def vector_taylor(source: Source, name: str, derivative: bool) -> float:
+    """lgamma_vdd.h, |t| <= 1/2: the terms in binary64, as in taylor_last, which are largest beside their first one at the ends; what is left out of
+    the table, and roundings of parts; each number in double-double over what is added to it, a multiple of 2^-105 of itself being added up."""
+    first = int(source.number(VDD, rf"RM_{name.upper()}_TAYLOR_FIRST = (\d+)"))
+    terms = int(source.number(VDD, r"RM_GAMMA_TAYLOR_TERMS = (\d+)"))
+    allowed = source.number(VDD, r"#define RM_GAMMA_TAYLOR_ERR RM_BOUND\((\S+)\)")
+    values = source.numbers(f"rm_{name}_taylor")
+    high, low = values[::2][:terms], values[1::2][:terms]
+    size, error = abs(high[-1]), abs(low[-1])
+    for k in range(terms - 2, first - 1, -1):
+        moved = size / 2
+        error = error / 2 + abs(low[k]) + U * moved * (1 + U) + U * (moved + abs(high[k])) * (1 + U) ** 2
+        size = abs(high[k]) + moved * (1 + U) + U * size
+    tail = float(error / (allowed * abs(high[first])))
+    far = terms + 100
+    rest = sum((abs(taylor(k, derivative)) * arb(2) ** -k for k in range(terms, far)), arb(0))
+    whole = source.number(VDD, r"vf64_add\(size, vf64_set1\((0x1p-\d+)\)\)") - Fraction(1, 2**99)
+    left = share(rest + (1 + arb(2) / far) * arb(2) ** (-2 * far), whole)
+    for k in range(first - 1, -1, -1):
+        tail = max(tail, float(size / 2 / abs(high[k])))
+        size = abs(high[k]) + size / 2 * (1 + Fraction(1, 2**50))
+    assert size < 2
+    return max(tail, left)
+
+
+def vector_series(source: Source, name: str, of: Callable[[int], arb], head: int) -> float:
+    """lgamma_vdd.h, x > 8.5: of the k-th term 3 k roundings of w, 2 k of Horner's rule, its coefficient's, the head's, and two of the products, over what
+    the terms but the first are at least; and the first number left out, as in stirling_rest."""
+    far = source.number(B64, r"#define RM_LGAMMA_FAR (\S+)")
+    allowed = source.number(VDD, r"#define RM_GAMMA_REST_ERR RM_BOUND\((\S+)\)")
+    values = source.numbers(f"rm_{name}_series")[::2]
+    sizes = [abs(c) / far ** (2 * k) for k, c in enumerate(values)]
+    assert all(b < a / 3 for a, b in zip(sizes[1:], sizes[2:], strict=False)), "terms that do not fall"
+    roundings = sum((5 * k + 5) * size for k, size in enumerate(sizes) if k) * U * (1 + Fraction(1, 2**40))
+    which = "TRIGAMMA" if name == "trigamma" else "GAMMA"
+    following = source.number(TRIGAMMA if name == "trigamma" else TABLES, rf"#define RM_{which}_SERIES_NEXT (0x1p\d+)")
+    return max(
+        float(roundings / (allowed * (sizes[1] - sizes[2]))),
+        share(of(len(values)), following * (1 - Fraction(1, 2**40))),
+        float(sum(sizes) * far**-head),
+    )
+
+
+def vector_turn(source: Source, name: str, even: bool) -> float:
+    """lgamma_vdd.h, |r| <= 1/2: of the k-th of the terms in binary64 k roundings of r^2, 2 (k + 1) of Horner's rule and its coefficient's; and what is
+    left out."""
+    first = int(source.number(VDD, r"RM_GAMMA_TURN_FIRST = (\d+)"))
+    allowed = source.number(VDD, r"#define RM_GAMMA_TURN_ERR RM_BOUND\((\S+)\)")
+    values = source.numbers(f"rm_gamma_{name}")[::2]
+    roundings = sum((3 * k + 3) * abs(c) / 4**k for k, c in enumerate(values[first:])) * U * (1 + Fraction(1, 2**40))
+    whole = source.number(VDD, r"v\.e = vf64_add\(v\.e, vf64_set1\((0x1p-\d+)\)\);")
+    left = abs(turn(len(values), even)) * arb(2) ** (-2 * len(values))
+    return max(float(roundings / (allowed * abs(values[first]))), share(left, whole))
+
+
 def turn_rest(source: Source, name: str, even: bool) -> float:
     terms, allowed = len(source.pairs(name)), source.number(DD, r"rm_gamma_widen\((?:co)?sine, (0x1p-\d+)\);")
     assert terms == source.number(TABLES, r"#define RM_GAMMA_TURN_TERMS (\d+)")
@@ -215,11 +276,22 @@ def checks(root: pathlib.Path = ROOT) -> Iterator[tuple[str, float]]:
             yield f"{name}: last terms of Taylor's series", taylor_last(source, f"rm_{name}_taylor", second)
             yield f"{name}: coefficients of Stirling's series", table(source, f"rm_{name}_series", stirling, second)
             yield f"{name}: rest of Stirling's series", stirling_rest(source, f"rm_{name}_series", second)
+            yield f"{name}: Taylor's series in vectors", vector_taylor(source, name, second)
+            yield (
+                f"{name}: Stirling's series in vectors",
+                vector_series(source, name, partial(stirling, derivative=second), 1 + second),
+            )
+        yield (
+            "trigamma: coefficients of its series",
+            table(source, "rm_trigamma_series", lambda k, _: arb.bernoulli(2 * k + 2), False),
+        )
+        yield "trigamma: its series in vectors", vector_series(source, "trigamma", lambda k: arb.bernoulli(2 * k + 2), 3)
         yield "betaln: rest of Stirling's series in binary64", plain_rest(source)
         yield "betaln: sums of arguments, rounded", moved_sums()
         for name, second in (("sine", False), ("cosine", True)):
             yield f"{name}: coefficients", table(source, f"rm_gamma_{name}", turn, second)
             yield f"{name}: rest", turn_rest(source, f"rm_gamma_{name}", second)
+            yield f"{name}: in vectors", vector_turn(source, name, second)
         yield "log(2 pi)/2", half_log(source)
         yield "multiprecision: coefficients of Stirling's series", fixed_series(source)
         yield "multiprecision: rest of Stirling's series", fixed_rest(source)

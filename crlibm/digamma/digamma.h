@@ -4,10 +4,12 @@
 #include "../simd/fast_phase.h"
 #include "../simd/machine.h"
 #include "digamma_b64.h"
+#include "digamma_vdd.h"
 
-/* Lanes that are not positive and finite; of +0 the result overflows. f64 has no kernel: all lanes. */
+/* Lanes that are not positive and finite; of +0 the result overflows. In f64 poles, numbers too large to have a fraction, and
+ * tiny and huge ones. */
 RM_FN vm64 rm_digamma_special(vf64 x, int format) {
-  if (format == RM_F64) return vm64_not(vf64_lt(x, x));
+  if (format == RM_F64) return rm_gamma_special(x, RM_GAMMA_LEAST, RM_GAMMA_MOST);
   return vm64_not(vi64_ltu(vf64_bits(x), vi64_set1(INT64_C(2047) << 52)));
 }
 
@@ -39,5 +41,8 @@ RM_FN vm64 rm_digamma_decided(vf64 x, int format, vf64 *y) {
   return known;
 }
 
-RM_NO_DD(digamma, 1)
+RM_NOINLINE void rm_digamma_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vm64 special = rm_digamma_special(x, RM_F64);
+  rm_vdd_known(rm_digamma_vdd(vf64_select(special, vf64_set1(3.0), x)), hi, lo, err);
+}
 RM_FAST_PHASE_WITHIN(digamma, 1)

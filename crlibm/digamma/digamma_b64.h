@@ -19,7 +19,7 @@
 #define RM_DIGAMMA_FAR_ERR RM_BOUND(0x1p-41)
 
 /* For finite x > -1/2 other than 0: digamma x within *err, which has room for 2^-52 of the result. */
-RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {
+RM_NOINLINE vf64 rm_digamma_within(vf64 x, vf64 *err) {
   const vf64 one = vf64_set1(1.0), zero = vf64_set1(0.0);
   const vm64 low = vf64_lt(x, vf64_set1(1.5)), lowest = vf64_lt(x, vf64_set1(0.5)),
              far = vf64_lt(vf64_set1(RM_LGAMMA_FAR), x);

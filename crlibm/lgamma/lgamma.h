@@ -4,14 +4,15 @@
 #include "../simd/fast_phase.h"
 #include "../simd/machine.h"
 #include "lgamma_b64.h"
+#include "lgamma_vdd.h"
 
 #define RM_LGAMMA_ODD 0
 
-/* Lanes that are not in [least positive number, a number whose result is still finite], NaN included. f64 has no kernel: all
- * lanes. */
+/* Lanes that are not in [least positive number, a number whose result is still finite], NaN included. In f64 also poles,
+ * numbers too large to have a fraction, and tiny and huge ones. */
 RM_FN vm64 rm_lgamma_special(vf64 x, int format) {
   const double max = format == RM_F16 ? 0x1p12 : 0x1.8p121;
-  if (format == RM_F64) return vm64_not(vf64_lt(x, x));
+  if (format == RM_F64) return rm_gamma_special(x, RM_GAMMA_LEAST, RM_GAMMA_MOST);
   return vm64_not(vm64_and(vf64_le(vf64_set1(0x1p-149), x), vf64_lt(x, vf64_set1(max))));
 }
 
@@ -34,5 +35,8 @@ RM_FN vm64 rm_lgamma_decided(vf64 x, int format, vf64 *y) {
   return known;
 }
 
-RM_NO_DD(lgamma, 1)
+RM_NOINLINE void rm_lgamma_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vm64 special = rm_lgamma_special(x, RM_F64);
+  rm_vdd_known(rm_lgamma_vdd(vf64_select(special, vf64_set1(3.0), x)), hi, lo, err);
+}
 RM_FAST_PHASE(lgamma, LGAMMA, 1)

@@ -31,7 +31,7 @@ RM_FN vf64 rm_gamma_polynomial(const double *c, int degree, vf64 t) {
 enum { RM_LGAMMA_DEGREE = 15, RM_DIGAMMA_DEGREE = 16, RM_GAMMA_TURN_DEGREE = 8, RM_GAMMA_SERIES = 8 };
 
 /* For -1/2 < x, x normal or 0: lgamma x within RM_LGAMMA_B64_ERR of it. */
-RM_FN vf64 rm_lgamma_eval(vf64 x) {
+RM_NOINLINE vf64 rm_lgamma_eval(vf64 x) {
   const vf64 one = vf64_set1(1.0);
   const vm64 low = vf64_lt(x, vf64_set1(1.5)), lowest = vf64_lt(x, vf64_set1(0.5)),
              far = vf64_lt(vf64_set1(RM_LGAMMA_FAR), x);

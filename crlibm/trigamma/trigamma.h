@@ -4,10 +4,12 @@
 #include "../simd/fast_phase.h"
 #include "../simd/machine.h"
 #include "trigamma_b64.h"
+#include "trigamma_vdd.h"
 
-/* Lanes that are not positive and finite; of +0 the result overflows. f64 has no kernel: all lanes. */
+/* Lanes that are not positive and finite; of +0 the result overflows. In f64 poles, numbers too large to have a fraction, and
+ * tiny and huge ones. */
 RM_FN vm64 rm_trigamma_special(vf64 x, int format) {
-  if (format == RM_F64) return vm64_not(vf64_lt(x, x));
+  if (format == RM_F64) return rm_gamma_special(x, RM_TRIGAMMA_LEAST, RM_TRIGAMMA_MOST);
   return vm64_not(vi64_ltu(vf64_bits(x), vi64_set1(INT64_C(2047) << 52)));
 }
 
@@ -38,5 +40,8 @@ RM_FN vm64 rm_trigamma_decided(vf64 x, int format, vf64 *y) {
   return known;
 }
 
-RM_NO_DD(trigamma, 1)
+RM_NOINLINE void rm_trigamma_dd(vf64 x, vf64 *hi, vf64 *lo, vf64 *err) {
+  const vm64 special = rm_trigamma_special(x, RM_F64);
+  rm_vdd_known(rm_trigamma_vdd(vf64_select(special, vf64_set1(3.0), x)), hi, lo, err);
+}
 RM_FAST_PHASE_DD_ANY(trigamma, 1)

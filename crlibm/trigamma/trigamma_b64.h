@@ -25,7 +25,7 @@
 #define RM_TRIGAMMA_FAR 8.5
 
 /* For -1/2 <= x < 2^128, x != 0: trigamma x within RM_TRIGAMMA_B64_ERR of it. */
-RM_FN vf64 rm_trigamma_eval(vf64 x) {
+RM_NOINLINE vf64 rm_trigamma_eval(vf64 x) {
   const vf64 one = vf64_set1(1.0), zero = vf64_set1(0.0), limit = vf64_set1(RM_TRIGAMMA_FAR);
   const vm64 far = vf64_lt(limit, x);
   const vf64 near = vf64_min(limit, x);

@@ -41,9 +41,6 @@ RM_API rm_status rm_even_series_values(const rm_even_series *f, int format_x, in
                                        uint8_t *undecided, int64_t *left);
 RM_API rm_status rm_digamma_derivatives(const rm_digamma_derivative *f, int format_x, int format, int64_t n, const void *x,
                                         void *out, uint8_t *undecided, int64_t *left);
-/* lgamma of x > 0, most of whose values in f64 this decides in a fraction of rm_vlgamma_f64's time. */
-RM_API rm_status rm_lgamma_values(int format_x, int format, int64_t n, const void *x, void *out, uint8_t *undecided,
-                                  int64_t *left);
 
 /* The functions of one argument x: Bessel's Y and K of the orders 0 and 1, K times exp(x), sin(x)/x, Airy's Ai; and of two:
  * Hurwitz's zeta, the sum of (x + k)^-a over k >= 0, and the regularised incomplete gamma functions P(a, x) and Q(a, x). */

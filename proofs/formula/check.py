@@ -28,9 +28,9 @@ LGAMMA, DIGAMMA = "crlibm/lgamma/lgamma_b64.h", "crlibm/digamma/digamma_b64.h"
 BETALN = "crlibm/betaln/betaln_b64.h"
 RENAMED = [
     ("src/random/uniform.h", "u = rm_unit_doubles(", "u = rec_unit("),
-    (LGAMMA, "RM_FN vf64 rm_lgamma_eval(vf64 x) {", "RM_FN vf64 rec_lgamma(vf64 x) {"),
+    (LGAMMA, "RM_NOINLINE vf64 rm_lgamma_eval(vf64 x) {", "RM_FN vf64 rec_lgamma(vf64 x) {"),
     (LGAMMA, "RM_FN vf64 rm_gamma_turn(vf64 a, vf64 *sine) {", "RM_FN vf64 rec_turn(vf64 a, vf64 *sine) {"),
-    (DIGAMMA, "RM_FN vf64 rm_digamma_within(vf64 x, vf64 *err) {", "RM_FN vf64 rec_digamma(vf64 x, vf64 *err) {"),
+    (DIGAMMA, "RM_NOINLINE vf64 rm_digamma_within(vf64 x, vf64 *err) {", "RM_FN vf64 rec_digamma(vf64 x, vf64 *err) {"),
     (DIGAMMA, "RM_FN vf64 rm_gamma_turned(vf64 r) {", "RM_FN vf64 rec_turned(vf64 r) {"),
     (BETALN, "RM_FN vf64 rm_betaln_rest(vf64 x) {", "RM_FN vf64 rec_betaln_rest(vf64 x) {"),
 ]

@@ -161,7 +161,6 @@ cdef extern from "repmath/repmath.h":
                                     unsigned char *undecided, int64_t *left) nogil
     rm_status rm_digamma_derivatives(const rm_digamma_derivative *f, int format_x, int format, int64_t n, const void *x, void *out,
                                      unsigned char *undecided, int64_t *left) nogil
-    rm_status rm_lgamma_values(int format_x, int format, int64_t n, const void *x, void *out, unsigned char *undecided, int64_t *left) nogil
     rm_status rm_special_values(int function, int format, int64_t n, const double *a, const double *x, void *out, unsigned char *undecided,
                                 int64_t *left) nogil
     rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil

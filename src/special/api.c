@@ -63,10 +63,8 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
   const rm_special_problem *p = context;
   rm_special_fn *const values = rm_special_kernels()->values;
   const int size = rm_size_of(p->format_x);
-  double first = 0x1p-500, last = 0x1p500; /* those of lgamma */
-  if (p->recurrence) last = 0x1p1023, first = -last;
-  if (p->series) last = RM_SPECIAL_SERIES_END, first = -last;
-  if (p->derivative) last = 0x1p100, first = RM_SPECIAL_POWERS_BEGIN;
+  const double last = p->recurrence ? 0x1p1023 : p->series ? RM_SPECIAL_SERIES_END : 0x1p100;
+  const double first = p->derivative ? RM_SPECIAL_POWERS_BEGIN : -last;
   rm_special_chunk chunk;
   uint8_t outside[RM_SPECIAL_CHUNK];
   for (int64_t i = begin; i < end; i += RM_SPECIAL_CHUNK) {
@@ -88,19 +86,19 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
   return 0;
 }
 
-/* Positions of the arguments: the function, if any, formats, n, x, degree and step of a recurrence, then out, undecided,
+/* Positions of the arguments: the function, formats, n, x, degree and step of a recurrence, then out, undecided,
  * left. */
 static rm_status run(const rm_special_problem *p, int64_t n, int64_t *left) {
-  const int more = p->recurrence ? 2 : 0, less = !p->recurrence && !p->series && !p->derivative;
-  if (p->format_x < 0 || p->format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 2 - less);
-  if (p->format < 0 || p->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 3 - less);
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 4 - less);
-  if (!left) return RM_STATUS(RM_ERR_NULL, 8 + more - less);
+  const int more = p->recurrence ? 2 : 0;
+  if (p->format_x < 0 || p->format_x >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 2);
+  if (p->format < 0 || p->format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 3);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 4);
+  if (!left) return RM_STATUS(RM_ERR_NULL, 8 + more);
   *left = 0;
   if (n == 0) return RM_OK;
-  if (!p->x) return RM_STATUS(RM_ERR_NULL, 5 - less);
-  if (!p->out) return RM_STATUS(RM_ERR_NULL, 6 + more - less);
-  if (!p->undecided) return RM_STATUS(RM_ERR_NULL, 7 + more - less);
+  if (!p->x) return RM_STATUS(RM_ERR_NULL, 5);
+  if (!p->out) return RM_STATUS(RM_ERR_NULL, 6 + more);
+  if (!p->undecided) return RM_STATUS(RM_ERR_NULL, 7 + more);
   if (!rm_special_kernels()) return RM_ERR_ISA;
   const rm_env env = rm_env_enter();
   rm_in_parts(n, GRAIN, part, p);
@@ -143,10 +141,5 @@ rm_status rm_digamma_derivatives(const rm_digamma_derivative *f, int format_x, i
   if (f->order < 2 || f->order > 7) return RM_STATUS(RM_ERR_ENUM, 1);
   const rm_special_problem p = {
       .derivative = f, .format_x = format_x, .format = format, .x = x, .out = out, .undecided = undecided};
-  return run(&p, n, left);
-}
-
-rm_status rm_lgamma_values(int format_x, int format, int64_t n, const void *x, void *out, uint8_t *undecided, int64_t *left) {
-  const rm_special_problem p = {.format_x = format_x, .format = format, .x = x, .out = out, .undecided = undecided};
   return run(&p, n, left);
 }

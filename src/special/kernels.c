@@ -182,48 +182,6 @@ RM_STATIC void powers(const rm_digamma_derivative *f, rm_special_chunk *chunk, i
              vf64_mul(vf64_mad(size, vf64_set1(RM_BOUND(0x1p-95)), vf64_set1(RM_SPECIAL_TINY)), vf64_set1(RM_SPECIAL_MORE)));
 }
 
-/* log(h + l) = log h + l/h, whose square, u^2, is left out; *err is that of log h. */
-RM_FN pair logarithm(pair a, vf64 *err) {
-  vf64 k, rh, rl;
-  vi64 j;
-  pair r;
-  rm_log_reduce_exactly(a.h, &k, &j, &rh, &rl);
-  rm_log_sum_dd(k, j, rh, rl, &r.h, &r.l, err);
-  r.l = vf64_add(r.l, vf64_div(a.l, a.h));
-  return settled(r);
-}
-
-/* lgamma x for x > 0: with z = x + N >= 16 and P = x (x + 1) ... (x + N - 1), (z - 1/2) log z - z + log(2 pi)/2 +
- * S(1/z^2)/z - log P, where Stirling's series has 10 terms; the next one is below 2^-80. P is within 16 8u^2 of itself. The
- * logarithms are within *err, log_dd.h. What S has beside 1/12 is below 2^-20 16/z and rounds by 2^-50 of itself.
- * Everything else is within 60u^2 of the magnitudes of the parts: with P's error, and the squares that logarithms leave
- * out, 2^-98 of them. */
-RM_STATIC void gamma_logarithm(rm_special_chunk *chunk, int i, int shift) {
-  static const double c[] = {-174611.0 / 125400, 43867.0 / 244188, -3617.0 / 122400, 1.0 / 156, -691.0 / 360360,
-                             1.0 / 1188,         -1.0 / 1680,      1.0 / 1260,       -1.0 / 360};
-  const vf64 x = vf64_load(chunk->x + i);
-  pair p = one(vf64_set1(1.0)), z;
-  for (int k = 0; k < shift; k++) {
-    z.h = vf64_two_sum(x, vf64_set1((double)k), &z.l);
-    p = settled(times(p, z));
-  }
-  z.h = vf64_two_sum(x, vf64_set1((double)shift), &z.l);
-  vf64 err, err_p, s = vf64_set1(c[0]);
-  const pair v = inverse(z), log_z = logarithm(z, &err), log_p = logarithm(p, &err_p), less = plus(z, one(vf64_set1(-0.5)));
-  const vf64 w = vf64_mul(v.h, v.h);
-  for (int k = 1; k < 9; k++) s = vf64_mad(s, w, vf64_set1(c[k]));
-  const pair twelfth = {vf64_set1(0x1.5555555555555p-4), vf64_set1(0x1.5555555555555p-58)};
-  const pair half_log = {vf64_set1(0x1.d67f1c864beb5p-1), vf64_set1(-0x1.65b5a1b7ff5dfp-55)};
-  pair r = plus(times(v, twelfth), one(vf64_mul(vf64_mul(v.h, w), s)));
-  r = plus(plus(r, half_log), (pair){vf64_neg(log_p.h), vf64_neg(log_p.l)});
-  r = plus(plus(times(less, log_z), (pair){vf64_neg(z.h), vf64_neg(z.l)}), r);
-  const vf64 parts = vf64_mad(less.h, log_z.h, vf64_add(vf64_add(z.h, vf64_set1(2.0)), vf64_abs(log_p.h)));
-  err = vf64_mad(parts, vf64_set1(RM_BOUND(0x1p-98)),
-                 vf64_mad(less.h, err, vf64_mad(v.h, vf64_set1(RM_BOUND(0x1p-66)), err_p)));
-  vf64_store(chunk->hi + i, r.h), vf64_store(chunk->lo + i, r.l);
-  vf64_store(chunk->err + i, vf64_mul(err, vf64_set1(RM_SPECIAL_MORE)));
-}
-
 /* Of a vector the greatest degree or magnitude, and the least number. */
 RM_STATIC double most_of(const double *v) {
   double most = 0.0;
@@ -245,10 +203,8 @@ static void values(const rm_special_problem *p, rm_special_chunk *chunk, int cou
       const int terms = (int)(wide ? 20.0 + 1.4 * most : 11.0 + 1.2 * most) + 1;
       series(p->series, chunk, i, terms < p->series->terms ? terms : p->series->terms, wide);
     } else {
-      const double least = least_of(chunk->x + i), first = p->derivative ? 24.0 : 16.0;
-      const int shift = least < first ? (int)(first - least) + 1 : 0;
-      if (p->derivative) powers(p->derivative, chunk, i, shift);
-      else gamma_logarithm(chunk, i, shift);
+      const double least = least_of(chunk->x + i);
+      powers(p->derivative, chunk, i, least < 24.0 ? (int)(24.0 - least) + 1 : 0);
     }
   }
 }

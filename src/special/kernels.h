@@ -8,7 +8,7 @@ enum { RM_SPECIAL_CHUNK = 64, RM_SPECIAL_POWERS = 21 };
 #define RM_SPECIAL_SERIES_END 64.0
 #define RM_SPECIAL_POWERS_BEGIN (-15.0)
 
-/* A call; of the three functions one is not NULL, or it is lgamma. */
+/* A call; of the three functions one is not NULL. */
 typedef struct {
   const rm_recurrence *recurrence;
   const rm_even_series *series;

@@ -13,12 +13,18 @@ import pytest
 from accurate_phase import compiled  # noqa: F401 (fixture)
 from elementwise_library import compare
 
+import repmath
+
 LGAMMA, DIGAMMA, TRIGAMMA = 0, 1, 2
 VALUES = {LGAMMA: lambda x: mpmath.log(abs(mpmath.gamma(x))), DIGAMMA: mpmath.digamma, TRIGAMMA: lambda x: by_mpfr(float(x))}
 
 
 def by_mpfr(x: float) -> mpmath.mpf:
-    """trigamma x: mpmath's takes long far left of 0."""
+    """trigamma x: mpmath's takes long far left of 0, and MPFR's definition says of tiny and huge x no more than what they are beside."""
+    if abs(x) < 2.0**-60:
+        return 1 / mpmath.mpf(x) ** 2 + mpmath.psi(1, 1 + mpmath.mpf(x))
+    if x > 2.0**60:
+        return mpmath.psi(1, mpmath.mpf(x))
     with definitions.wide(mpmath.mp.prec):
         man, exp = definitions.trigamma(gmpy2.mpfr(x, 53)).as_mantissa_exp()
         return mpmath.ldexp(int(man), int(exp))
@@ -60,6 +66,33 @@ def test_double_double_is_within_its_bound(driver, function):
             if 2.5 < x < 14:
                 widest = max(widest, out[2] / abs(value))
     assert 2.0**-12 < worst < 1 and widest < 2.0**-62
+
+
+# The ends of what the vectors take, and arguments whose products are near the ends of what is exact.
+ENDS = {
+    LGAMMA: (2.0**-400, -(2.0**-400), 2.0**-300, 8.5, 8.500000001, 1e60, 2.0**299, -0.5, -0.4999999, -1e15 - 0.25),
+    DIGAMMA: (2.0**-400, -(2.0**-400), 2.0**-300, 8.5, 8.500000001, 1e60, 2.0**299, -0.5, -0.4999999, -1e15 - 0.25),
+    TRIGAMMA: (2.0**-150, -(2.0**-150), 2.0**-90, 8.5, 8.500000001, 1e30, 2.0**149, -0.5, -0.4999999, -1e6 - 0.25),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("-ffp-contract=off", "-mfma")], ids=["host", "fma"])
+@pytest.mark.parametrize("function", VALUES)
+def test_vectors_are_within_their_bound(compiled, function, options):  # noqa: F811
+    """One lane of them: value and bound as the rounding test has them. Beside zeros the bound is that of what cancels."""
+    if "-mfma" in options and "avx2" not in repmath._core.available_isas():
+        pytest.skip("this CPU has no FMA")
+    driver, out = ctypes.CDLL(str(compiled("gamma_driver.c", *options))), (ctypes.c_double * 3)()
+    worst, widest = 0.0, 0.0
+    with mpmath.workprec(500):
+        for x in arguments(11, least=-(2.0**31)) + list(ENDS[function]):
+            driver.rm_test_gamma_fast(function, ctypes.c_double(x), ctypes.c_double(0), out)
+            value = VALUES[function](mpmath.mpf(x))
+            assert 0 < out[2] < math.inf and abs(out[1]) <= 2.0**-53 * abs(out[0])
+            worst = max(worst, abs(mpmath.mpf(out[0]) + mpmath.mpf(out[1]) - value) / out[2])
+            if 2.5 < x < 14:
+                widest = max(widest, out[2] / abs(value))
+    assert 2.0**-6 < worst < 1 and widest < 2.0**-61
 
 
 @pytest.mark.parametrize("limbs", [1, 2, 4, 8])
@@ -148,6 +181,27 @@ def test_betaln_in_binary64_is_within_its_bound(driver):
             driver.rm_test_betaln(ctypes.c_double(a), ctypes.c_double(b), out)
             assert out[1] == math.inf
     assert 2.0**-8 < worst < 1
+
+
+def test_vectors_of_betaln_are_within_their_bound(driver):
+    out, worst, widest = (ctypes.c_double * 3)(), 0.0, 0.0
+    ends = [
+        (2.0**-200, 2.0**-200),
+        (2.0**-200, 2.0**200),
+        (2.0**200, 2.0**200),
+        (8.5, 8.5),
+        (0.5, 2.0**100),
+        (2.0**-150, 7.25),
+    ]
+    with mpmath.workprec(300):
+        for a, b in [p for p in pairs(17, 60) + pairs(18, 190) if min(p) >= 2.0**-200 and max(p) <= 2.0**200] + ends:
+            driver.rm_test_gamma_fast(3, ctypes.c_double(b), ctypes.c_double(a), out)
+            value = log_beta(a, b)
+            assert 0 < out[2] < math.inf and abs(out[1]) <= 2.0**-53 * abs(out[0])
+            worst = max(worst, abs(mpmath.mpf(out[0]) + mpmath.mpf(out[1]) - value) / out[2])
+            if 2.0**-40 < a < 3 < b < 2.0**40:
+                widest = max(widest, out[2] / max(1, abs(value)))
+    assert 2.0**-6 < worst < 1 and widest < 2.0**-58
 
 
 def test_betaln_in_double_double_is_within_its_bound(driver):

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 from exact_oracle import bits, rounded
-from special_library import RECURRENCES, Recurrence, bessel_table, derivative, even_series, exact, lgamma, recurrence
+from special_library import RECURRENCES, Recurrence, bessel_table, derivative, even_series, exact, recurrence
 
 BF16 = pytest.importorskip("ml_dtypes").bfloat16
 DTYPES = (np.float16, BF16, np.float32, np.float64)
@@ -158,33 +158,6 @@ def test_derivatives(lib):
     assert derivative(lib, 3, outside, np.float32, bernoulli)[1].all()
 
 
-def test_lgamma(lib):
-    """Beside mpmath, beside its zeros too, and at numbers of many sizes in one vector; without its zeros nearly all are decided in binary64."""
-    rng = np.random.default_rng(3)
-    zeros = np.concatenate([1 + rng.uniform(-1, 1, 12) * 2.0**-12, 2 + rng.uniform(-1, 1, 12) * 2.0**-20, [1.0, 2.0]])
-    sizes = 2.0 ** rng.uniform(-500, 60, 24)
-    x = np.concatenate(
-        [
-            rng.uniform(3, 200, 40),
-            rng.uniform(0, 4, 30),
-            zeros,
-            sizes,
-            2.0 ** rng.uniform(60, 500, 8),
-            [0.5, 15.5, 16.0, 17.0],
-        ]
-    )
-    with mpmath.workprec(700):
-        values = [as_fraction(mpmath.loggamma(mpmath.mpf(v))) for v in x.tolist()]
-    for dtype in DTYPES:
-        made, undecided = lgamma(lib, x, dtype)
-        assert wrong(values, made, undecided) == 0, dtype
-        assert undecided[:40].sum() == 0
-    assert lgamma(lib, np.array([0.0, -1.5, np.inf, np.nan, 2.0**501, 2.0**-501]), np.float32)[1].all()
-    assert (
-        wrong([v * (1 + Fraction(1, 2**52)) for v in values[:40]], *(v[:40] for v in lgamma(lib, x, np.float64))) > 10
-    )  # the control
-
-
 def test_statuses(lib):
     """Each wrong argument is named by its place, and nothing is written."""
     x, degree, out, undecided, left = np.ones(4), np.ones(4), np.full(4, 9.0), np.full(4, 9, np.uint8), ctypes.c_int64(9)
@@ -232,7 +205,4 @@ def test_statuses(lib):
             assert lib.rm_recurrence_values(*given) == 2 + 256 * 6
     finally:
         lib.rm_recurrence_values.argtypes = None
-    pointers = [ctypes.c_void_p(v.ctypes.data) for v in (x, out, undecided)]
-    assert lib.rm_lgamma_values(9, 3, ctypes.c_int64(4), *pointers, ctypes.byref(left)) == 4 + 256
-    assert lib.rm_lgamma_values(3, 3, ctypes.c_int64(4), *pointers, None) == 1 + 256 * 7
     assert (out == 9).all() and (undecided == 9).all()

@@ -32,6 +32,16 @@ int rm_test_gamma_mp(int derivatives, double x, int n, uint64_t *plus, uint64_t 
   return 0;
 }
 
+/* The same of a fast phase in f64, and of betaln x, y: what the rounding test is given; it is all that lanes of the vector
+ * are given. */
+void rm_test_gamma_fast(int derivatives, double x, double y, double *out);
+void rm_test_gamma_fast(int derivatives, double x, double y, double *out) {
+  if (derivatives == 3) rm_betaln_dd(x, y, out, out + 1, out + 2);
+  else if (derivatives == 2) rm_trigamma_dd(x, out, out + 1, out + 2);
+  else if (derivatives) rm_digamma_dd(x, out, out + 1, out + 2);
+  else rm_lgamma_dd(x, out, out + 1, out + 2);
+}
+
 /* The evaluation in binary64. */
 double rm_test_trigamma(double x);
 double rm_test_trigamma(double x) { return x < -0.5 ? rm_trigamma_reflected(x) : rm_trigamma_eval(x); }

@@ -88,7 +88,3 @@ def derivative(lib, order, x, dtype, bernoulli):
 def even_series(lib, order, sign, scaled, x, dtype, table=None):
     table = bessel_table(order) if table is None else table
     return _call(lib.rm_even_series_values, EvenSeries(order, sign, scaled, table.size // 2, table.ctypes.data), x, dtype)
-
-
-def lgamma(lib, x, dtype):
-    return _call(lib.rm_lgamma_values, None, x, dtype)

@@ -4,13 +4,8 @@ cdef enum:
     RECURRENCE = 0
     SERIES = 1
     DERIVATIVE = 2
-    LGAMMA = 3
     DEGREES = 4096
     TERMS = 2 * 21  # numbers of a table of derivatives
-
-
-cdef rm_py_function *_lgamma[4]
-rm_py_functions(b"lgamma", _lgamma)
 
 
 cdef class Special(Call):
@@ -19,8 +14,7 @@ cdef class Special(Call):
     ----------
     kind : int
         0: orthogonal polynomials of a tensor and degrees; 1: Bessel functions;
-        2: the derivatives of digamma of the orders from 2 to 7; 3: lgamma in
-        binary64, whose undecided elements are computed again.
+        2: the derivatives of digamma of the orders from 2 to 7.
     numbers : sequence of int
         The members of rm_recurrence; or order, sign and scaled of rm_even_series.
     table : sequence of float
@@ -50,30 +44,10 @@ cdef class Special(Call):
     cdef rm_status evaluate(self, int order, int format_x, int format, int64_t n, const void *x, double *degree, int64_t step,
                             void *out, void *undecided, int64_t *left) noexcept nogil:
         cdef rm_digamma_derivative derivative
-        cdef rm_status status
-        cdef int64_t i
         if self.kind == RECURRENCE:
             return rm_recurrence_values(&self.recurrence, format_x, format, n, x, degree, step, out, <unsigned char *>undecided, left)
         if self.kind == SERIES:
             return rm_even_series_values(&self.series, format_x, format, n, x, out, <unsigned char *>undecided, left)
-        if self.kind == LGAMMA:
-            status = rm_lgamma_values(format_x, format, n, x, out, <unsigned char *>undecided, left)
-            if status or left[0] == 0:
-                return status
-            # They are computed together, one after the other in the room for degrees.
-            left[0] = 0
-            for i in range(n):
-                if (<unsigned char *>undecided)[i]:
-                    degree[left[0]] = (<const double *>x)[i]
-                    left[0] += 1
-            status = (<_Unary>_lgamma[RM_FORMAT_F64])(left[0], degree, 8, degree, 8)
-            left[0] = 0
-            for i in range(n if status == 0 else 0):
-                if (<unsigned char *>undecided)[i]:
-                    (<double *>out)[i] = degree[left[0]]
-                    left[0] += 1
-            left[0] = 0
-            return status
         derivative.order, derivative.c = order, <double *>self.table.data + TERMS * (order - 2)
         return rm_digamma_derivatives(&derivative, format_x, format, n, x, out, <unsigned char *>undecided, left)
 
@@ -84,7 +58,7 @@ cdef class Special(Call):
         cdef int64_t left, i, step = 0
         cdef int order = 0
         cdef rm_status status
-        if kwargs or len(args) != (1 if self.kind == SERIES or self.kind == LGAMMA else 2):
+        if kwargs or len(args) != (1 if self.kind == SERIES else 2):
             return NotImplemented
         if self.kind == DERIVATIVE:
             if type(args[0]) is not int or not 2 <= args[0] <= 7:
@@ -92,8 +66,6 @@ cdef class Special(Call):
             order = args[0]
         held = _read(args[self.kind == DERIVATIVE], &x)
         if held is None or x.n > MANY:
-            return NotImplemented
-        if self.kind == LGAMMA and (held is not args[0] or x.format != RM_FORMAT_F64): # a result has the strides of a tensor that is not contiguous
             return NotImplemented
         memory = Memory(9 * x.n)
         if self.kind == RECURRENCE and not _number(args[1], &number):

@@ -5,7 +5,6 @@ from typing import Any, TypeAlias
 
 import torch
 
-from ... import _core
 from .._formula import formula
 from .._stepwise import HERE
 from .._tensors import FORMATS
@@ -97,20 +96,6 @@ def logit_backward(g: torch.Tensor, x: torch.Tensor, eps: float | None = None) -
     return torch.where((wide < low) | (wide > 1 - low), made.new_full((), outside), made)
 
 
-# lgamma in binary64, which is a prepared call too.
-LGAMMA = _core.Special(3, (), [])
-
-
-def _lgamma(x: torch.Tensor) -> torch.Tensor:
-    """Of a tensor of binary64."""
-    if HERE.steps is None:
-        made: Any = LGAMMA(x)
-        if made is not NotImplemented:
-            found: torch.Tensor = made
-            return found
-    return apply("lgamma", x)
-
-
 @integers
 @kernel
 def mvlgamma(x: torch.Tensor, p: int) -> torch.Tensor:
@@ -119,7 +104,7 @@ def mvlgamma(x: torch.Tensor, p: int) -> torch.Tensor:
         raise RuntimeError("p has to be greater than or equal to 1")
     x = as_float(x)
     halves = torch.arange(p, dtype=torch.float64) / 2
-    terms = _lgamma(apply("subtract", widened(x).unsqueeze(-1), halves))
+    terms = apply("lgamma", apply("subtract", widened(x).unsqueeze(-1), halves))
     total: torch.Tensor = KERNELS["sum"](terms, [-1])
     return convert(apply("add", total, p * (p - 1) / 4 * math.log(math.pi)), x.dtype)
 

@@ -11,7 +11,7 @@ from .. import _blocks, _parameters
 from .._deviations import MARK
 from .._stepwise import HERE
 from .._tensors import fills_memory
-from . import bessel, foreach_fused, histograms, interpolation, multistep, polynomials, steps, zeta
+from . import bessel, foreach_fused, histograms, interpolation, polynomials, steps, zeta
 from .common import KERNELS, Kernel
 from .guards import check_written
 from .layers import heads_within_rows, laid_out
@@ -224,9 +224,6 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return made if into == "new" else _core.Given(made) if into == "out" else None
     # An overload's recipe goes before that of the function.
     own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
-    if name == "lgamma":
-        wide = multistep.LGAMMA if into == "new" else _core.Given(multistep.LGAMMA, into == "first")
-        return _core.Either(wide, _core.Elementwise(into=into, **RECIPES[name]))
     found = ([] if own is None else [_core.Elementwise(into=into, **own)]) + steps.calls(overload, name, into)
     return None if not found else found[0] if len(found) == 1 else _core.Either(*found)
 
