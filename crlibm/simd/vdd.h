@@ -12,8 +12,8 @@
  *   quotient   q = qh + ql, qh within 2^-51.9, ql the residual times 1/b within 2^-27; the residual is below 2^-50.9 |a| and
  *              within 2^-101 |a|: q is within 2^-77.5 of itself. b's bound must be below 2^-30 |b|
  * and |l| <= u |h| makes of |A B - a b| <= |a| eb + |b| ea + ea eb at most (1 + u) times what is computed. e itself is made
- * of sums and products of numbers that are not negative, in fewer than 2^9 steps: it is within 2^-43 of what it stands for, for
- * which rm_vdd_known makes up. */
+ * of sums and products of numbers that are not negative, in fewer than 2^9 steps: it is within 2^-43 of what it stands for,
+ * for which rm_vdd_known makes up. */
 #pragma once
 
 #include "simd.h"

@@ -26,7 +26,7 @@ typedef int64_t rm_fused_fn(const rm_random_elements *p, int64_t at, int64_t n, 
 
 /* Steps of a relative error, of at most two roundings, and what a sum may be off by, as a share of it and what is added. */
 #define RM_FUSED_STEPS(error) ((int64_t)RM_BOUND((error) * 0x1p53 * (1.0 + 0x1p-10) + 2.0))
-#define RM_FUSED_ROUNDED (int64_t) RM_BOUND(4.0)
+#define RM_FUSED_ROUNDED (int64_t)RM_BOUND(4.0)
 #define RM_FUSED_SUM RM_BOUND(0x1p-50)
 
 /* A value: within e of c where steps is 0. other: lanes that are left. */
