@@ -59,7 +59,8 @@ def _number(v: Any, dtype: torch.dtype) -> _Tensor:
 def _by_parts(real: Any, x: _Tensor, y: Any, dtype: torch.dtype) -> _Tensor:
     """A function of each part of x and of real numbers."""
     y = convert(y, PARTS[dtype]) if isinstance(y, torch.Tensor) else y
-    if HERE.steps is not None or not isinstance(x, torch.Tensor):  # the parts have random words of their own
+    # The parts have random words of their own, and an array of no numbers has no pairs.
+    if HERE.steps is not None or not isinstance(x, torch.Tensor) or not x.numel():
         a, b = _parts(x, dtype)
         return _joined(real(a, y), real(b, y))
     pairs = torch.view_as_real(convert(x, dtype).resolve_conj())

@@ -76,13 +76,18 @@ def ormqr(a: _Tensor, tau: _Tensor, c: _Tensor, left: bool = True, transpose: bo
     return _delivered(made if left else np.swapaxes(made, 1, 2), c.shape[:-2], c.dtype)
 
 
+def _with_vectors(asked: bool) -> bool:
+    """Rounded at random, values have the words that they have beside vectors: PyTorch asks for these wherever a mode is at work."""
+    return asked or steps.HERE.by is not None
+
+
 @kernel
 def linalg_eigh(a: _Tensor, uplo: str = "L", compute_v: bool = True) -> tuple[_Tensor, _Tensor]:
     (x,) = _arrays(a)
     _square(x)
     if uplo.upper() == "U":
         x = np.swapaxes(x, -1, -2)
-    values, vectors = steps.eigh(_stack(x, "linalg.eigh"), compute_v)
+    values, vectors = steps.eigh(_stack(x, "linalg.eigh"), _with_vectors(compute_v))
     batch = x.shape[:-2]
     return _delivered(values, batch, a.dtype), _delivered(vectors, batch, a.dtype) if compute_v else a.new_empty(0)
 
@@ -95,7 +100,7 @@ def linalg_svd(
     if driver is not None:
         raise Uncovered(f"driver={driver!r}, which PyTorch has on a GPU")
     batch = x.shape[:-2]
-    u, values, v = steps.svd(_stack(x, "linalg.svd"), compute_uv, full_matrices)
+    u, values, v = steps.svd(_stack(x, "linalg.svd"), _with_vectors(compute_uv), full_matrices)
     s = _delivered(values, batch, a.dtype)
     if not compute_uv:
         return a.new_empty(0), s, a.new_empty(0)

@@ -306,15 +306,14 @@ def _prepare() -> None:
     _core.prepare_making(torch)
     _core.prepare_attention(torch)
     _core.prepare_torch(torch, _blocks.entered, _parameters.known_parameters)
-    functions: dict[Any, Any] = dict(FUNCTIONS)
-    _core.prepare_functions(functions)
-    for overload, function in FUNCTIONS.items():
+    _core.prepare_functions(FUNCTIONS)
+    for overload, function in list(FUNCTIONS.items()):
         call = _call(overload, function)
         if call is not None:
             _core.prepare_call(overload, call)
         name = OPERATORS[overload].function
         if call is not None and name in steps.RECIPES and name != "glu":
-            functions[overload] = _without_gaps(overload, call, function, name in steps.LARGE)
+            FUNCTIONS[overload] = _without_gaps(overload, call, function, name in steps.LARGE)
     simple = {name: _core.Elementwise(into="new", **recipe) for name, recipe in RECIPES.items() if name in KERNELS}
     for name, call in (simple | _MAKERS).items():
         KERNELS[name] = _tried(call, KERNELS[name])
