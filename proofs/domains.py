@@ -32,7 +32,9 @@ KNOWN = {"input", "const", "iconst", "abs", "neg", "bits", "lt", "le", "ltu", "u
 def special_graphs() -> dict[str, Graph]:
     """rm_<f>_special for f64, of functions of one argument and gradients; not of those whose kernels in double-double have no certificate at all."""
     call = 'm = rm_{name}_special({x}, RM_F64), printf("out special #%d\\n", m.id);'
-    proved_some = {kernel.function for kernel in kernels().values() if kernel.format == "f64" and kernel.kind.startswith("dd")}
+    proved_some = {
+        kernel.function for kernel in kernels().values() if kernel.format == "f64" and kernel.kind.startswith("dd")
+    }
     graphs = recorded_calls([name for name in functions() if name not in NOT_DD and name in proved_some], call)
     return {name: without_poles(parse(text, True)) for name, text in graphs.items()}
 
