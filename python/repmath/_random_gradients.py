@@ -282,21 +282,6 @@ def _pool_gradient(
     return made
 
 
-def _fixed(call: dict[str, Any], shape: Any) -> Any:
-    dims = int(call["dims"])
-    size, steps, pads = (call[n] for n in ("kernel_size", "stride", "padding"))
-    w = _pooling.Windows(dims, (1, 1, *shape[-dims:]), size, steps, pads, 1, call["ceil_mode"])
-    kernel, steps, _, pads = w.windows
-
-    def window(d: int, k: int) -> tuple[int, int, int]:
-        start = k * steps[d] - pads[d]
-        end = min(start + kernel[d], w.size[d] + pads[d])
-        inside = max(start, 0), min(end, w.size[d])
-        return *inside, end - start if call["count_include_pad"] else inside[1] - inside[0]
-
-    return w, window, _pooling._divisor(call["divisor_override"])
-
-
 def _adaptive(call: dict[str, Any], shape: Any) -> Any:
     dims = int(call["dims"])
     out = np.shape(call["grad_output"])[-dims:]
@@ -435,7 +420,7 @@ FUNCTIONS: dict[str, tuple[Any, Made]] = {
     "_grad_input": (_convolution._grad_input, _of_conv_input),
     "_grad_weight": (_convolution._grad_weight, _of_conv_weight),
     "_conv_transpose": (_convolution._conv_transpose, _conv_transpose),
-    "_avg_pool_backward": (_pooling._avg_pool_backward, _pool_gradient(_fixed)),
+    "_avg_pool_backward": (_pooling._avg_pool_backward, _pool_gradient(_random_layers.averaged)),
     "_adaptive_avg_pool_backward": (_pooling._adaptive_avg_pool_backward, _pool_gradient(_adaptive)),
     "_max_pool_backward": (_pooling._max_pool_backward, _max_pool_backward),
     "embedding_grad": (_scatter.embedding_grad, _embedding_grad),

@@ -63,12 +63,11 @@ def _averages(
     return value
 
 
-def _avg_pool(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
+def averaged(call: dict[str, Any], shape: Any) -> Any:
+    """Of an average pool: its windows, where one begins and ends along an axis and what it counts, and the divisor, if one is given."""
     dims = int(call["dims"])
-    shape = np.shape(call["input"])
-    w = _pooling.Windows(
-        dims, (1, 1, *shape[-dims:]), call["kernel_size"], call["stride"], call["padding"], 1, call["ceil_mode"]
-    )
+    size, steps, pads = (call[n] for n in ("kernel_size", "stride", "padding"))
+    w = _pooling.Windows(dims, (1, 1, *shape[-dims:]), size, steps, pads, 1, call["ceil_mode"])
     kernel, steps, _, pads = w.windows
 
     def window(d: int, k: int) -> tuple[int, int, int]:
@@ -77,7 +76,12 @@ def _avg_pool(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
         inside = max(start, 0), min(end, w.size[d])
         return *inside, end - start if call["count_include_pad"] else inside[1] - inside[0]
 
-    value = _averages(call, w.size, w.out, window, _pooling._divisor(call["divisor_override"]))
+    return w, window, _pooling._divisor(call["divisor_override"])
+
+
+def _avg_pool(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
+    w, window, divisor = averaged(call, np.shape(call["input"]))
+    dims, value = int(call["dims"]), _averages(call, w.size, w.out, window, divisor)
     options = [call[n] for n in ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")]
     return at.rational(nearest, value, np.asarray(call["function"](dims, _wide(call["input"]), *options)))
 

@@ -3,27 +3,15 @@
 from fractions import Fraction
 
 import gmpy2
-import ml_dtypes
 import numpy as np
 import pytest
 import rounding_oracle
+from scope_numbers import FORMATS, SAMPLE, SEED, numbers, precision  # noqa: F401 (fixture)
 
 import repmath
 from repmath import _random_balls, _random_functions, array_api, nn, rounding
 
-FORMATS = {"f2": "f16", ml_dtypes.bfloat16: "bf16", "f4": "f32", "f8": "f64"}
-SEED, SAMPLE = 9, 4
 mpq = gmpy2.mpq
-
-
-@pytest.fixture(autouse=True)
-def precision():
-    with gmpy2.context(gmpy2.get_context(), precision=1400, emin=-(10**6), emax=10**6):
-        yield
-
-
-def numbers(dtype, *shape, seed=0):
-    return np.random.default_rng(seed + sum(shape)).uniform(-2, 2, shape).astype(dtype)
 
 
 def exact(a):

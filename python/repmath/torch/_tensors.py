@@ -1,5 +1,6 @@
 """Tensors as NumPy arrays, or those on a GPU as arrays there, and back, without a copy."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -46,26 +47,27 @@ def fills_memory(t: torch.Tensor) -> bool:
 _excluded, _exclude = torch._C._dispatch_tls_is_dispatch_key_excluded, torch._C._dispatch_tls_set_dispatch_key_excluded
 
 
-def array_inside(t: torch.Tensor) -> _Array:
-    """The same for handlers of operators, whose mode, or the key in its place, would see each of the calls that PyTorch makes for it."""
+def _inside(function: Callable[[Any], Any], value: Any) -> Any:
+    """For handlers of operators, whose mode, or the key in its place, would see each of the calls that PyTorch makes for it."""
     before = _excluded(KEY)
     _exclude(KEY, True)
     try:
         with torch._C._DisableTorchDispatch():
-            return as_array(t)
+            return function(value)
     finally:
         _exclude(KEY, before)
+
+
+def array_inside(t: torch.Tensor) -> _Array:
+    """as_array for handlers of operators."""
+    made: _Array = _inside(as_array, t)
+    return made
 
 
 def tensor_inside(a: Any) -> torch.Tensor:
     """as_tensor for handlers of operators."""
-    before = _excluded(KEY)
-    _exclude(KEY, True)
-    try:
-        with torch._C._DisableTorchDispatch():
-            return as_tensor(a)
-    finally:
-        _exclude(KEY, before)
+    made: torch.Tensor = _inside(as_tensor, a)
+    return made
 
 
 def as_tensor(a: Any) -> torch.Tensor:
