@@ -36,6 +36,7 @@ MODULES = {
     "repmath.init": "Initial weights",
     "repmath.fft": "Fourier transforms",
     "repmath.linalg": "Linear algebra",
+    "repmath.special": "Special functions",
     "repmath.rounding": "Rounding modes",
     "repmath.certificate": "Certificates",
     "repmath.array_api": "Array API standard",

@@ -75,6 +75,7 @@ def init_stub():
         "from . import optim as optim",
         "from . import random as random",
         "from . import rounding as rounding",
+        "from . import special as special",
     ]
     for module, names in IMPORTS.items():
         out += [f"from .{module} import {name} as {name}" for name in names]

@@ -5,8 +5,10 @@ if exactly and then rounded once. The bits therefore do not depend on the
 machine, the instruction set, the thread count or the layout of the arrays.
 """
 
+import importlib as _importlib
 import os as _os
 import sys as _sys
+import typing as _typing
 
 if _sys.platform == "win32":  # which looks for the libraries of a module in its own folder and in those that are named
     _os.add_dll_directory(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "lib"))  # type: ignore[attr-defined]
@@ -45,6 +47,13 @@ _dtypes.register(_core, _dlpack)
 globals().update(_core.ufuncs)
 globals().update(_core.powers)
 globals().update({alias: _core.ufuncs[name] for alias, name in _aliases.NAMES.items()})
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name == "special":  # whose code is long, and needed by few
+        return _importlib.import_module("repmath.special")
+    raise AttributeError(f"module 'repmath' has no attribute {name!r}")
+
 
 __all__ = [
     "Accumulator",
@@ -89,6 +98,7 @@ __all__ = [
     "segment_sum",
     "set_num_threads",
     "show_config",
+    "special",
     "stats",
     "std",
     "sum",

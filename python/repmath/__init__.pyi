@@ -16,6 +16,7 @@ from . import nn as nn
 from . import optim as optim
 from . import random as random
 from . import rounding as rounding
+from . import special as special
 from ._accumulator import Accumulator as Accumulator
 from ._config import c_function as c_function
 from ._config import config as config

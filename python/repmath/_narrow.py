@@ -73,3 +73,23 @@ def nearest_odd(q: Fraction) -> float:
     if Fraction(d) == q or np.float64(d).view(np.int64) & 1:
         return d
     return float(np.nextafter(d, np.inf if q > Fraction(d) else -np.inf))
+
+
+def ratio(a: int, b: int) -> float:
+    """RN(a/b) in binary64, b above 0: Python rounds quotients of integers once."""
+    try:
+        return a / b
+    except OverflowError:
+        return float("-inf") if a < 0 else float("inf")
+
+
+def ratio_to_odd(a: int, b: int) -> float:
+    """a/b rounded to odd in binary64, for a narrower format."""
+    d = ratio(a, b)
+    if d in (float("inf"), float("-inf")):
+        return d
+    m, q = d.as_integer_ratio()
+    rest = a * q - m * b
+    if rest == 0 or np.float64(d).view(np.int64) & 1:
+        return d
+    return float(np.nextafter(d, np.inf if rest > 0 else -np.inf))

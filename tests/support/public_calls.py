@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 
 import repmath
-from repmath import fft, linalg, nn, optim, random
+from repmath import fft, linalg, nn, optim, random, special
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 rng = np.random.default_rng(5)
@@ -154,6 +154,11 @@ CALLS = {
         ("svd", (X,), NOTHING),
         ("svdvals", (X,), NOTHING),
     ],
+    special: [
+        *((name, (X,), NOTHING) for name in ("i0", "i0e", "i1", "i1e", "j0", "j1")),
+        *((name, (np.abs(X) + 0.1,), NOTHING) for name in ("k0", "k0e", "k1", "k1e", "y0", "y1")),
+        *((name, (np.abs(X) + 1.5, np.abs(Y) + 0.1), NOTHING) for name in ("gammainc", "gammaincc", "zeta")),
+    ],
     random: [
         ("beta", (7, None, np.abs(X) + 0.1, np.abs(Y) + 0.1), NOTHING),
         ("binomial", (7, None, np.arange(5), np.linspace(0.0, 1.0, 5)), NOTHING),
@@ -172,6 +177,7 @@ WITHOUT = {
     fft: {"fftfreq", "rfftfreq"},
     linalg: {"LinAlgError", "cho_solve", "lu_solve"},  # they take tuples
     nn: set(),
+    special: set(),
     optim: {"SGD", "Adam", "AdamW"} | {name for name in optim.__all__ if name.endswith("_schedule")},
     random: {"Stream", "bernoulli", "bits", "normal", "randint", "truncated_normal", "uniform"},
 }  # fmt: skip

@@ -16,9 +16,9 @@ from gmpy2 import mpq  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
-from repmath.torch._aten import enclosures as en  # noqa: E402
-from repmath.torch._aten import special  # noqa: E402
-from repmath.torch._aten.common import convert_array  # noqa: E402
+from repmath._narrow import convert_array  # noqa: E402
+from repmath._special import enclosures as en  # noqa: E402
+from repmath._special import functions as special  # noqa: E402
 
 ONE = {
     "bessel_y0": gmpy2.y0,

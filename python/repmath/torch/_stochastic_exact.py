@@ -9,7 +9,7 @@ binary64. Arguments are cut into slices of few bits, each of which is whole in a
 value is the one quotient of denominator N or less within 2^-53 |r| of r, since two such quotients differ by 1/N² at least. The values of all slices, times their
 units, are added as rational numbers.
 
-Functions that are no quotients are those of `_aten`, by the enclosures that these give to `enclosures.decided`."""
+Functions that are no quotients are those of `_special` and `_aten`, by the enclosures that these give to `enclosures.decided`."""
 
 import itertools
 import math
@@ -21,7 +21,9 @@ import numpy as np
 import torch
 
 from .._random_balls import Interval
-from ._aten import bessel, enclosures, polynomials, special, zeta
+from .._special import bessel, enclosures, functions
+from ._aten import polynomials, zeta
+from ._aten.common import deciding
 from ._tensors import FORMATS
 from ._tensors import array_inside as as_array
 from ._tensors import tensor_inside as as_tensor
@@ -451,7 +453,8 @@ def _pointwise(names: str, function: Callable[..., float], at_zero: int | None =
             at = np.unravel_index(place, call.shape)
             if at_zero is not None and columns[0][at] == 0:
                 return point(at_zero, bits)
-            held = enclosures.enclosed(function, *(float(c[at]) for c in columns))
+            with deciding():
+                held = enclosures.enclosed(function, *(float(c[at]) for c in columns))
             if held is None:
                 raise Unknown(OPEN)
             try:
@@ -499,7 +502,7 @@ _SPECIAL_NAMES = {
 
 
 def _bessel(kind: tuple[int, int, bool]) -> Callable[..., float]:
-    return lambda x, dtype: bessel._one(x, *kind, dtype)
+    return lambda x, dtype: bessel.one(x, *kind, dtype)
 
 
 MADE: dict[str, Callable[[Call], Value]] = {
@@ -521,12 +524,12 @@ MADE: dict[str, Callable[[Call], Value]] = {
         for name in _BESSEL_NAMES[which].split()
     },
     **{
-        name: _pointwise("x" if which in ("k0e", "k1e", "spherical_j0", "airy") else "self", special.FUNCTIONS[which])
+        name: _pointwise("x" if which in ("k0e", "k1e", "spherical_j0", "airy") else "self", functions.FUNCTIONS[which])
         for which, name in _SPECIAL_NAMES.items()
     },
-    "special_zeta": _pointwise("self other", special.FUNCTIONS["zeta"]),
-    "igamma": _pointwise("self other", special.FUNCTIONS["igamma"]),
-    "igammac": _pointwise("self other", special.FUNCTIONS["igammac"]),
+    "special_zeta": _pointwise("self other", functions.FUNCTIONS["zeta"]),
+    "igamma": _pointwise("self other", functions.FUNCTIONS["igamma"]),
+    "igammac": _pointwise("self other", functions.FUNCTIONS["igammac"]),
     "polygamma": _pointwise("self n", lambda x, n, dtype: zeta._one(x, int(n), dtype)),
     **{f"special_{name}": _polynomial(name) for name in polynomials.FAMILIES},
 }

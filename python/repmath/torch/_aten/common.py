@@ -1,8 +1,9 @@
 """Arguments and results of the operators: conversion to one format, Python's numbers, kernels by name."""
 
+import contextlib
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -15,6 +16,9 @@ from ..._float8 import to_float8
 from ..._narrow import convert_array as convert_array
 from ..._narrow import may_be_boundary, narrow
 from ..._narrow import nearest_odd as nearest_odd
+from ..._narrow import ratio as ratio
+from ..._narrow import ratio_to_odd as ratio_to_odd
+from ..._special.enclosures import Undecided
 from .._formula import formula
 from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
@@ -35,6 +39,15 @@ FLOAT8 = {torch.float8_e4m3fn: "float8_e4m3fn", torch.float8_e5m2: "float8_e5m2"
 
 class Uncovered(Exception):
     """This call of an operator of the table is not covered; the text says which argument."""
+
+
+@contextlib.contextmanager
+def deciding() -> Iterator[None]:
+    """A value that stays undecided inside is not covered."""
+    try:
+        yield
+    except Undecided as error:
+        raise Uncovered(str(error)) from None
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -220,26 +233,6 @@ def once(name: str, target: Any, *arrays: Any) -> Array:
     if at[0].size:
         flat[at] = odd(name, *(np.broadcast_to(a, flat.shape)[at] for a in arrays))
     return convert_array(made, target)
-
-
-def ratio(a: int, b: int) -> float:
-    """RN(a/b) in binary64, b above 0: Python rounds quotients of integers once."""
-    try:
-        return a / b
-    except OverflowError:
-        return float("-inf") if a < 0 else float("inf")
-
-
-def ratio_to_odd(a: int, b: int) -> float:
-    """a/b rounded to odd in binary64, for a narrower format."""
-    d = ratio(a, b)
-    if d in (float("inf"), float("-inf")):
-        return d
-    m, q = d.as_integer_ratio()
-    rest = a * q - m * b
-    if rest == 0 or np.float64(d).view(np.int64) & 1:
-        return d
-    return float(np.nextafter(d, np.inf if rest > 0 else -np.inf))
 
 
 def same_number(value: float, dtype: torch.dtype) -> Any:

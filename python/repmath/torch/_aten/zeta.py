@@ -15,9 +15,9 @@ import torch
 
 from ... import _core
 from ..._dtypes import F64, NAMES
+from ..._special.enclosures import Interval, bernoulli, decided
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import Array, Uncovered, apply, convert_array, kernel
-from .enclosures import Interval, bernoulli, decided
+from .common import Array, Uncovered, apply, convert_array, deciding, kernel
 
 _Interval = tuple[int, int]
 ORDERS = 200
@@ -130,14 +130,15 @@ def polygamma(n: int, x: torch.Tensor) -> torch.Tensor:
         raise Uncovered(f"n={n}, above {ORDERS}")
     target = FORMATS[dtype]
     if not x.is_floating_point():
-        return as_tensor(convert_array(np.array([_one(v, n, target) for v in x.reshape(-1).tolist()], F64), target)).view(
-            x.shape
-        )
+        with deciding():
+            whole = np.array([_one(v, n, target) for v in x.reshape(-1).tolist()], F64)
+        return as_tensor(convert_array(whole, target)).view(x.shape)
     points = as_array(x.contiguous()).reshape(-1)
     made, undecided = np.empty(points.shape, target), np.ones(points.shape, np.uint8)
     if points.size and (n > FAST_ORDERS or CALL.values(NAMES[target], NAMES[target], points, made, undecided, order=n)):
         rest = np.flatnonzero(undecided)
-        made[rest] = _rest(points[rest].astype(F64), n, target)
+        with deciding():
+            made[rest] = _rest(points[rest].astype(F64), n, target)
     return as_tensor(made).view(x.shape)
 
 

@@ -12,13 +12,17 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from ..._dtypes import F64
-from .common import Uncovered, ratio, ratio_to_odd
+from .._dtypes import F64
+from .._narrow import ratio, ratio_to_odd
 
 Interval: TypeAlias = tuple[int, int, int]
 ZERO: Interval = (0, 0, 0)
 ONE: Interval = (1, 1, 0)
 BITS = 1 << 14  # the largest precision of `decided`
+
+
+class Undecided(ValueError):
+    """A value is beside a boundary of rounding nearer than can be told, or would take too long."""
 
 
 class TooWide(ArithmeticError):
@@ -368,4 +372,4 @@ def decided(value: Callable[[int], Interval], dtype: Any, what: str) -> float:
             if low == high and math.copysign(1.0, low) == math.copysign(1.0, high):
                 return low
         p *= 2
-    raise Uncovered(f"a value of {what} that {BITS} bits do not decide")
+    raise Undecided(f"a value of {what} that {BITS} bits do not decide")
