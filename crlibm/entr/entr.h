@@ -12,16 +12,17 @@ RM_FN vf64 rm_entr_known(vf64 x, vf64 v) {
   return vf64_select(vf64_lt(x, zero), below, vf64_select(vf64_eq(x, zero), zero, v));
 }
 
-#define RM_ENTR_FAST_FORMAT(fmt, FMT)                                                                    \
+#define RM_ENTR_FAST_FORMAT(eval, fmt, FMT)                                                              \
   RM_FN vm64 rm_entr_fast_##fmt(const vf64 *x, vf64 *y) {                                                \
-    const vf64 v = rm_entr_eval(x[0]);                                                                   \
+    const vf64 v = rm_entr_##eval(x[0]);                                                                 \
     const vm64 undecided = vm64_or(vf64_undecided_any(v, RM_ENTR_B64_ERR, FMT), vf64_overflows(v, FMT)); \
     *y = rm_entr_known(x[0], v);                                                                         \
     return vm64_andnot(vm64_or(undecided, rm_log_special(x[0], FMT)), vf64_le(x[0], vf64_set1(0.0)));    \
   }
-RM_ENTR_FAST_FORMAT(f16, RM_F16)
-RM_ENTR_FAST_FORMAT(bf16, RM_BF16)
-RM_ENTR_FAST_FORMAT(f32, RM_F32)
+RM_SHARED_EVAL(entr, 1)
+RM_ENTR_FAST_FORMAT(shared, f16, RM_F16)
+RM_ENTR_FAST_FORMAT(shared, bf16, RM_BF16)
+RM_ENTR_FAST_FORMAT(eval, f32, RM_F32)
 
 RM_FN vm64 rm_entr_fast_f64(const vf64 *x, vf64 *y) {
   vf64 hi, lo, err, v;

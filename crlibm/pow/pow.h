@@ -24,17 +24,24 @@ RM_FN vm64 rm_pow_regular(vf64 a, vf64 z, int format) {
   return vm64_and(base, vf64_le(vf64_abs(z), vf64_set1(format == RM_F64 ? 708.3 : format == RM_F16 ? 9.7 : 87.3)));
 }
 
-#define RM_POW_FAST_B64(fmt, FMT, undecided)                                       \
+/* a^y, and z = y log a; one copy for both 16-bit formats. */
+RM_FN vf64 rm_pow_eval(vf64 a, vf64 y, vf64 *z) {
+  *z = rm_pow_exponent(a, y);
+  return rm_exp_eval(*z);
+}
+RM_NOINLINE vf64 rm_pow_shared(vf64 a, vf64 y, vf64 *z) { return rm_pow_eval(a, y, z); }
+
+#define RM_POW_FAST_B64(eval, fmt, FMT, undecided)                                 \
   RM_FN vm64 rm_pow_fast_##fmt(const vf64 *x, vf64 *y) {                           \
-    vf64 a = vf64_abs(x[0]), z = rm_pow_exponent(a, x[1]), v = rm_exp_eval(z);     \
+    vf64 z, a = vf64_abs(x[0]), v = rm_pow_##eval(a, x[1], &z);                    \
     vm64 integer, regular = rm_pow_regular(a, z, FMT);                             \
     *y = vf64_from_bits(vi64_or(vf64_bits(v), rm_pow_sign(x[0], x[1], &integer))); \
     vm64 unknown = vm64_andnot(vf64_lt(x[0], vf64_set1(0.0)), integer);            \
     return vm64_or(vm64_or(unknown, undecided), vm64_not(regular));                \
   }
-RM_POW_FAST_B64(f16, RM_F16, vf64_undecided_f16(v))
-RM_POW_FAST_B64(bf16, RM_BF16, vf64_undecided_bf16(v))
-RM_POW_FAST_B64(f32, RM_F32, vf64_undecided_f32(v, RM_POW_B64_ERR))
+RM_POW_FAST_B64(shared, f16, RM_F16, vf64_undecided_f16(v))
+RM_POW_FAST_B64(shared, bf16, RM_BF16, vf64_undecided_bf16(v))
+RM_POW_FAST_B64(eval, f32, RM_F32, vf64_undecided_f32(v, RM_POW_B64_ERR))
 
 /* An exact y log a needs |y| >= 2^-900 or y = 0; for an x so near to 1 that a greater y overflows on the way, z or the
  * result is NaN and not decided. */

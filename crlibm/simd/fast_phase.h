@@ -88,16 +88,17 @@
 
 /* The same for a function that changes sign: vf64 rm_<f>_eval(vf64 x ..., vf64 *err) is within err, which includes 2^-52 of
  * the result. */
-#define RM_FAST_FORMAT_WITHIN(name, arity, fmt, FMT)                              \
+#define RM_FAST_FORMAT_WITHIN(name, arity, eval, fmt, FMT)                        \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                     \
     vf64 err;                                                                     \
-    *y = rm_##name##_eval(RM_ARGUMENTS_##arity(x), &err);                         \
+    *y = rm_##name##_##eval(RM_ARGUMENTS_##arity(x), &err);                       \
     return vm64_or(vf64_overflows(*y, FMT), vf64_undecided_within(*y, err, FMT)); \
   }
-#define RM_FAST_PHASE_WITHIN(name, arity)           \
-  RM_FAST_FORMAT_WITHIN(name, arity, f16, RM_F16)   \
-  RM_FAST_FORMAT_WITHIN(name, arity, bf16, RM_BF16) \
-  RM_FAST_FORMAT_WITHIN(name, arity, f32, RM_F32)   \
+#define RM_FAST_PHASE_WITHIN(name, arity)                                                                                \
+  RM_NOINLINE vf64 rm_##name##_shared(RM_VECTORS_##arity, vf64 *err) { return rm_##name##_eval(RM_NAMES_##arity, err); } \
+  RM_FAST_FORMAT_WITHIN(name, arity, shared, f16, RM_F16)                                                                \
+  RM_FAST_FORMAT_WITHIN(name, arity, shared, bf16, RM_BF16)                                                              \
+  RM_FAST_FORMAT_WITHIN(name, arity, eval, f32, RM_F32)                                                                  \
   RM_FAST_PHASE_DD_ANY(name, arity)
 
 /* For a function none of whose special lanes can be decided in the vector. */

@@ -10,18 +10,19 @@
 
 /* x times a function of y with the domain of rm_<of>_special: *zero are the lanes of x = 0, whose result is +0. An
  * infinite x has an infinite or NaN product, which is left undecided. */
-#define RM_FACTOR_FAST_FORMAT(name, NAME, of, fmt, FMT)                                                          \
+#define RM_FACTOR_FAST_FORMAT(name, NAME, of, eval, fmt, FMT)                                                    \
   RM_FN vm64 rm_##name##_fast_##fmt(const vf64 *x, vf64 *y) {                                                    \
     const vm64 zero = vf64_eq(x[0], vf64_set1(0.0));                                                             \
-    vf64 v = rm_##name##_eval(x[0], x[1]);                                                                       \
+    vf64 v = rm_##name##_##eval(x[0], x[1]);                                                                     \
     vm64 undecided = vm64_or(vf64_undecided_any(v, RM_##NAME##_B64_ERR, FMT), vf64_overflows(v, FMT));           \
     *y = vf64_select(zero, vf64_set1(0.0), v);                                                                   \
     return vm64_or(vm64_andnot(vm64_or(undecided, rm_##of##_special(x[1], FMT)), zero), vf64_unord(x[1], x[1])); \
   }
 #define RM_FACTOR_FAST_PHASE(name, NAME, of)                                                                        \
-  RM_FACTOR_FAST_FORMAT(name, NAME, of, f16, RM_F16)                                                                \
-  RM_FACTOR_FAST_FORMAT(name, NAME, of, bf16, RM_BF16)                                                              \
-  RM_FACTOR_FAST_FORMAT(name, NAME, of, f32, RM_F32)                                                                \
+  RM_SHARED_EVAL(name, 2)                                                                                           \
+  RM_FACTOR_FAST_FORMAT(name, NAME, of, shared, f16, RM_F16)                                                        \
+  RM_FACTOR_FAST_FORMAT(name, NAME, of, shared, bf16, RM_BF16)                                                      \
+  RM_FACTOR_FAST_FORMAT(name, NAME, of, eval, f32, RM_F32)                                                          \
   RM_FN vm64 rm_##name##_fast_f64(const vf64 *x, vf64 *y) {                                                         \
     const vm64 zero = vf64_eq(x[0], vf64_set1(0.0));                                                                \
     vf64 hi, lo, err, v;                                                                                            \
