@@ -60,7 +60,7 @@ def parts_of(t: torch.Tensor) -> list[torch.Tensor]:
 
 def takes(func: Any, args: Any, kwargs: Any) -> bool:
     """Whether a call has complex numbers, or makes some of real ones."""
-    if not may_take(func):
+    if not may_take(func) or OPERATORS[func].function == "index_copy":  # which puts numbers into places
         return False
     if makes(func) or getattr(kwargs.get("dtype"), "is_complex", False):
         return True
@@ -76,6 +76,8 @@ def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
         place = _random_modes.place(*(at.words[key] for key in ("mode", "seed", "stream")))
         with _random_fourier.rounding_by(place), _running(None):
             return KERNELS[function](*args, **kwargs)
+    if function == "index_put" and not (args[3:4] or (kwargs.get("accumulate"),))[0]:  # has a number, and nothing to round
+        return KERNELS[function](*args, **kwargs)
     if function not in _FUNCTIONS:
         raise Uncovered("complex numbers")
     with _running(Steps(at)):
