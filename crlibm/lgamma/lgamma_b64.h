@@ -55,9 +55,14 @@ RM_NOINLINE vf64 rm_lgamma_eval(vf64 x) {
   return vf64_mad(factor, rm_log_eval(p), vf64_select(far, rest, near));
 }
 
-/* r = a - the nearest integer, exactly, for 0 <= a < 2^51; and S = sin(pi r)/(pi r) within 2^-50, at least 0.63. */
+/* a - the nearest integer, exactly, for 0 <= a <= 2^51. */
+RM_FN vf64 rm_gamma_part(vf64 a) {
+  const vf64 magic = vf64_set1(0x1.8p52);
+  return vf64_sub(a, vf64_sub(vf64_add(a, magic), magic));
+}
+/* r = that part of a, and S = sin(pi r)/(pi r) within 2^-50, at least 0.63. */
 RM_FN vf64 rm_gamma_turn(vf64 a, vf64 *sine) {
-  const vf64 magic = vf64_set1(0x1.8p52), r = vf64_sub(a, vf64_sub(vf64_add(a, magic), magic));
+  const vf64 r = rm_gamma_part(a);
   const vf64 q = vf64_mad(r, r, vf64_set1(-0.125));
   *sine = rm_gamma_polynomial(rm_gamma_sine64, RM_GAMMA_TURN_DEGREE, q);
   return r;

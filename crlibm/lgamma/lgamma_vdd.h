@@ -84,11 +84,6 @@ RM_FN rm_vdd rm_gamma_factors_vdd(vf64 x, vf64 *t) {
   return rm_vdd_ordered(h, l, vf64_set1(0.0));
 }
 
-/* a - the nearest integer, exactly, for 0 <= a < 2^51. */
-RM_FN vf64 rm_gamma_part(vf64 a) {
-  const vf64 magic = vf64_set1(0x1.8p52);
-  return vf64_sub(a, vf64_sub(vf64_add(a, magic), magic));
-}
 /* Lanes whose magnitude is not in [least, most), and of those below -1/2 integers and what is too large to have a fraction:
  * NaN too. */
 RM_FN vm64 rm_gamma_special(vf64 x, double least, double most) {

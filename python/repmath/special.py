@@ -178,22 +178,8 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Any:
 def gammainc(a: ArrayLike, x: ArrayLike) -> Any:
     """The regularised lower incomplete gamma function, RN(P(a, x)), P = ∫_0^x t^(a-1) e^(-t) dt / Γ(a).
 
-    P(0, x) = 1 and P(a, 0) = 0; NaN of (0, 0) and (inf, inf), and where an argument is below 0.
-
-    Parameters
-    ----------
-    a, x : array_like
-        Real, of shapes that broadcast.
-
-    Returns
-    -------
-    ndarray or scalar
-        Of their common shape.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `zeta`; also ValueError for `a` above 2**20, with `x` near it: unless P is less than e^(-770) from 0 or 1.
+    P(0, x) = 1 and P(a, 0) = 0; NaN of (0, 0) and (inf, inf), and where an argument is below 0. Arguments and errors as of `zeta`; besides ValueError
+    for `a` above 2**20 with `x` near it, unless P is less than e^(-770) from 0 or 1.
     """
     return _two("igamma", a=a, x=x)
 
