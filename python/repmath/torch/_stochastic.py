@@ -594,7 +594,7 @@ class _Mode(TorchDispatchMode):
             return func(*args, **kwargs)
         number = block.calls
         if block.mode != "up_down" or not block._all or not about.moves or number >= 2**32:
-            return self._numbered(name, number, func, args, kwargs)
+            return self._numbered(name, number, func, args, kwargs, of_complex=any(isinstance(v, complex) for v in args))
         try:
             made = func(*args, **kwargs) if dispatch.rounding else dispatch.nearest(func, args, kwargs)
             if _core.tensor_steps(made, block.seed, (block.sample << 32) + number):
@@ -627,13 +627,17 @@ class _Mode(TorchDispatchMode):
                 return made
             if block.mode != "up_down" and name != "_to_copy.default":
                 args, kwargs = _stochastic_complex.as_floats(made, args, kwargs)
-        return self._numbered(name, block.calls, func, args, kwargs, of_sparse)
+        return self._numbered(name, block.calls, func, args, kwargs, of_sparse, of_complex)
 
-    def _numbered(self, name: str, number: int, func: Any, args: Any, kwargs: Any, of_sparse: bool = False) -> Any:
+    def _numbered(
+        self, name: str, number: int, func: Any, args: Any, kwargs: Any, of_sparse: bool = False, of_complex: bool = False
+    ) -> Any:
         block = self.block
         try:
-            rounded = self._sparse if of_sparse else self._rounded
-            made = rounded(_Place(block), name, number, func, args, kwargs)
+            if of_sparse:
+                made = self._sparse(_Place(block), name, number, func, args, kwargs)
+            else:
+                made = self._rounded(_Place(block), name, number, func, args, kwargs, of_complex)
         except BaseException:
             block.calls = number + 1
             raise
@@ -643,7 +647,7 @@ class _Mode(TorchDispatchMode):
         block.calls = number + max(least, count)
         return made
 
-    def _rounded(self, at: _Place, name: str, number: int, func: Any, args: Any, kwargs: Any) -> Any:
+    def _rounded(self, at: _Place, name: str, number: int, func: Any, args: Any, kwargs: Any, of_complex: bool) -> Any:
         block = self.block
         if not block._takes(name, number):
             return func(*args, **kwargs)
@@ -659,7 +663,7 @@ class _Mode(TorchDispatchMode):
             return self._perturbed(at, name, made)
         if name.startswith("_foreach_"):
             return self._list(at, name, func, args, kwargs)
-        one = self._complex if _stochastic_complex.takes(func, args, kwargs) else self._one
+        one = self._complex if of_complex else self._one
         if not name.split(".")[0].endswith("_"):
             return one(at, name, func, args, kwargs)
         at.into = args[0]

@@ -12,6 +12,7 @@ import torch
 
 from .. import _random_fourier, _random_modes
 from ._aten.common import KERNELS, Uncovered, held
+from ._aten.guards import tensors_in
 from ._aten.table import OPERATORS
 from ._stochastic_steps import Steps, _running
 from ._stochastic_steps import tensors as floats
@@ -30,12 +31,7 @@ _FUNCTIONS = frozenset(
 
 def results(value: Any) -> Iterator[torch.Tensor]:
     """Tensors of numbers that are rounded."""
-    if isinstance(value, torch.Tensor):
-        if value.dtype in FORMATS or value.is_complex():
-            yield value
-    elif isinstance(value, (list, tuple)):
-        for v in value:
-            yield from results(v)
+    return (t for t in tensors_in([value]) if t.dtype in FORMATS or t.is_complex())
 
 
 def may_take(func: Any) -> bool:
@@ -108,20 +104,13 @@ def as_floats(made: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     kinds = {t.dtype for t in floats(made)}
     dtype = next(iter(kinds))
 
-    def integers(v: Any) -> Iterator[torch.Tensor]:
-        if isinstance(v, torch.Tensor):
-            yield v
-        elif isinstance(v, (list, tuple)):
-            for u in v:
-                yield from integers(u)
-
     def converted(v: Any) -> Any:
         if isinstance(v, torch.Tensor):
             return v.to(dtype)
         return type(v)(converted(u) for u in v) if isinstance(v, (list, tuple)) else v
 
     with torch._C._DisableTorchDispatch():
-        if len(kinds) > 1 or not all(held(t, dtype) for t in integers((args, list(kwargs.values())))):
+        if len(kinds) > 1 or not all(held(t, dtype) for t in tensors_in([*args, *kwargs.values()])):
             return args, kwargs
         return tuple(converted(v) for v in args), {k: converted(v) for k, v in kwargs.items()}
 

@@ -32,6 +32,7 @@ from .._random_inverses import pi
 from . import _dispatch_key, _stochastic_rows
 from ._aten import common, complex_quotients, embedding_bag, foreach_fused, sparse
 from ._aten.common import KERNELS, Array, Uncovered
+from ._aten.guards import tensors_in
 from ._aten.table import OPERATORS, lines
 from ._formula import formula as plain_formula
 from ._stepwise import HERE
@@ -72,12 +73,8 @@ OPTIMISERS = frozenset(f"_fused_{name}_.{kind}" for name in ("adam", "adamw", "s
 
 
 def tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        if value.dtype in FORMATS:
-            yield value
-    elif isinstance(value, (list, tuple)):
-        for v in value:
-            yield from tensors(v)
+    """Those of the formats."""
+    return (t for t in tensors_in([value]) if t.dtype in FORMATS)
 
 
 # What rounds of sparse tensors, beside what has a line in the table: products, and what brings elements of one place together.
