@@ -43,6 +43,20 @@ RM_API rm_status rm_cuda_conv_grad_weight(int format, const rm_conv *conv, const
                                           const void *g, const ptrdiff_t *strides_g, void *gw, const ptrdiff_t *strides_gw,
                                           rm_cuda_stream stream);
 
+/* Which way large matrix products are computed on the current device: in binary64 (f64: in double-double), or as products of
+ * integers modulo small numbers, 22 for f64, 13 for f32 and 8 for the 16-bit formats. The bits are the same. The ratio says
+ * how many integer products the device computes in the time of one in binary64. Products are of integers where that is at
+ * least the number of moduli and what their residues take; of f64 where it is a fortieth of that.
+ *
+ * A device begins with what the environment variable REPMATH_CUDA_INTEGER_RATIO says (products and this function return
+ * RM_ERR_RANGE if that is no such number), or with an estimate from its rates in binary32 and binary64.
+ * rm_cuda_measure_integer_ratio measures the ratio by two products of f32 matrices, waits for them, and keeps it; ratio may
+ * be NULL. rm_cuda_set_integer_ratio sets it: 0 for no products of integers, INFINITY for all that can be, a negative number
+ * for the estimate again. NaN: RM_ERR_RANGE. A call whose workspace was measured before needs to be measured anew. */
+RM_API rm_status rm_cuda_integer_ratio(double *ratio);
+RM_API rm_status rm_cuda_set_integer_ratio(double ratio);
+RM_API rm_status rm_cuda_measure_integer_ratio(double *ratio, rm_cuda_stream stream);
+
 #ifdef __cplusplus
 }
 #endif

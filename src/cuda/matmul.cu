@@ -6,7 +6,10 @@
 
 rm_status rm_cuda_matmul_run(const rm_matmul_problem *p, rm_cuda_stream stream) {
   if (p->m == 0 || p->n == 0 || p->batch == 0) return RM_OK;
-  return p->fmt == RM_FORMAT_F64 ? rm_cuda_matmul_dd(p, stream) : rm_cuda_matmul_b64(p, stream);
+  double ratio;
+  const rm_status status = rm_cuda_integer_ratio(&ratio);
+  if (status) return status;
+  return p->fmt == RM_FORMAT_F64 ? rm_cuda_matmul_dd(p, ratio, stream) : rm_cuda_matmul_b64(p, ratio, stream);
 }
 
 namespace {

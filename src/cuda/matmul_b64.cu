@@ -1,6 +1,7 @@
-/* Matrix products of f32, f16 and bf16: the CPU's accumulation chains in binary64, bound and Ziv's rounding test
- * (blas/gemm/bound_b64.h, epilogue_b64.h), over tiles in shared memory. Undecided elements are marked in a bitmap. A second
- * kernel sums them again in double-double (retry.h); a third sums those still undecided exactly (exact_elements.h). */
+/* Matrix products of f32, f16 and bf16, unless integers do it (matmul_crt.cu): the CPU's accumulation chains in binary64,
+ * bound and Ziv's rounding test (blas/gemm/bound_b64.h, epilogue_b64.h), over tiles in shared memory. Undecided elements are
+ * marked in a bitmap. A second kernel sums them again in double-double (retry.h); a third sums those still undecided exactly
+ * (exact_elements.h). */
 #include "dense_async.h"
 #include "exact_elements.h"
 #include "retry.h"
@@ -166,7 +167,7 @@ template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStrea
 
 } // namespace
 
-rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) {
+rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, double ratio, rm_cuda_stream stream) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
   const bool is_dense = !p->a.im2col && !p->b.im2col;
   workspace norms(is_dense ? static_cast<size_t>(p->batch * (p->m + p->n)) * sizeof(double) : 1, s);
@@ -174,6 +175,7 @@ rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, rm_cuda_stream stream) 
   return run_tiles(
       device_problem_of(p), s,
       [=, &norms](const device_problem &d, const tiling &t, int64_t blocks) {
+        if (rm_cuda_matmul_crt(p, t.undecided, ratio, stream)) return;
         if (is_dense) {
           const rm_matmul_problem &q = d.p;
           dense_tiling tiles = {(q.m + RM_D_ROWS - 1) / RM_D_ROWS,

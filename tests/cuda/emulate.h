@@ -19,9 +19,7 @@
 #define RM_CFG_RETRY_THREADS 64
 #endif
 #define RM_CFG_TABLE_THREADS 64
-#ifndef RM_CFG_CRT_FROM
-#define RM_CFG_CRT_FROM 1000000 /* so that products of f64 are in double-double */
-#endif
+#define RM_CFG_RATIO_SIZE 40
 #define RM_CFG_TABLE_FROM RM_TABLE_NUMBERS
 #define RM_CFG_WORD_BLOCKS 2 /* so that a thread has several rounds */
 #define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
@@ -46,7 +44,12 @@ inline emulated_index threadIdx, blockIdx, blockDim, gridDim; /* those of inline
 
 typedef int cudaError_t;
 typedef void *cudaStream_t;
-enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDevice = 101 };
+enum {
+  cudaSuccess = 0,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorStreamCaptureUnsupported = 900
+};
 inline int emulated_error = cudaSuccess; /* the last one */
 static inline int cudaGetLastError() {
   const int error = emulated_error;
@@ -65,13 +68,16 @@ static inline int cudaGetDeviceCount(int *n) {
 }
 /* What a test may ask: how many blocks of memory are not given back, how many were taken, the stream of the last one that
  * was given back, which stream was last told to wait for which, and how often the host waited. And what it may set: how many
- * allocations and fillings of memory succeed before one is refused, if not -1, and whether streams are being captured. */
+ * allocations and fillings of memory succeed before one is refused, if not -1, whether streams are being captured, the ratio
+ * of the device's rates in binary32 and binary64, and of how many milliseconds each next time between events is longer than
+ * the last one. A program and its library have one record. */
 struct emulated_record {
   int64_t blocks;
   void *released_on, *waiting, *awaited;
-  int64_t host_waits, before_refusal, captured, taken;
+  int64_t host_waits, before_refusal, captured, taken, single_to_double, elapsed, slower;
 };
-inline emulated_record emulated_calls = {0, nullptr, nullptr, nullptr, 0, -1, 0, 0};
+__attribute__((visibility("default"))) inline emulated_record emulated_calls = {0, nullptr, nullptr, nullptr, 0, -1,
+                                                                                0, 0,       0,       0,       0};
 extern "C" __attribute__((visibility("default"), used)) inline emulated_record *emulated_device() { return &emulated_calls; }
 
 static inline bool emulated_refuses() {
@@ -162,6 +168,20 @@ static inline int cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 static inline int cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, int) {
   emulated_calls.waiting = stream, emulated_calls.awaited = *event;
+  return cudaSuccess;
+}
+static inline int cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, 0); }
+static inline int cudaEventSynchronize(cudaEvent_t) {
+  emulated_calls.host_waits++;
+  return cudaSuccess;
+}
+static inline int cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) {
+  *ms = static_cast<float>(emulated_calls.elapsed += emulated_calls.slower);
+  return cudaSuccess;
+}
+enum cudaDeviceAttr { cudaDevAttrSingleToDoublePrecisionPerfRatio = 87 };
+static inline int cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int) {
+  *value = static_cast<int>(emulated_calls.single_to_double);
   return cudaSuccess;
 }
 static inline int cudaEventDestroy(cudaEvent_t event) {
