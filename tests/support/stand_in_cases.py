@@ -275,6 +275,47 @@ def case_attention():
         same(*made)
 
 
+def case_names_of_gpus():
+    """Operators that only GPUs have: the bits that the same calls have for the CPU, by the library for the device where it is there."""
+    import torch
+
+    aten = torch.ops.aten
+    makers = {
+        "cudnn_convolution": lambda x, w, b: aten.cudnn_convolution(x, w, [1, 0], [2, 1], [1, 1], 2, False, True, False),
+        "cudnn_convolution_relu": lambda x, w, b: aten.cudnn_convolution_relu(x, w, b, [1, 1], [1, 1], [1, 1], 2),
+        "miopen_convolution": lambda x, w, b: aten.miopen_convolution(x, w, b, [1, 0], [2, 1], [1, 1], 2, False, True),
+        "_conv_depthwise2d": lambda x, w, b: aten._conv_depthwise2d(x, w[:4, :1], [3, 3], None, [1, 1], [1, 1], [1, 1]),
+        "cudnn_batch_norm": lambda x, w, b: aten.cudnn_batch_norm(x, b[:4], b[2:], b[:4] + 0, b[:4] * b[:4], True, 0.3, 1e-5)[
+            :3
+        ],
+        "_scaled_dot_product_flash_attention": lambda x, w, b: aten._scaled_dot_product_flash_attention(x, x, x, 0.0, True)[
+            0
+        ],
+        "_scaled_dot_product_efficient_attention": lambda x, w, b: aten._scaled_dot_product_efficient_attention(
+            x, x, x, None, True
+        )[0],
+        "_scaled_dot_product_cudnn_attention": lambda x, w, b: aten._scaled_dot_product_cudnn_attention(x, x, x, None, True)[
+            0
+        ],
+        "mm.dtype": lambda x, w, b: aten.mm.dtype(x[0, 0].half(), x[0, 0].half().t(), torch.float32),
+        "_masked_scale": lambda x, w, b: aten._masked_scale(x, (x > 0).byte(), 1 / 0.7),
+    }
+    with_gradients = [name for name in makers if name.startswith(("cudnn_conv", "_scaled")) and "relu" not in name]
+    for name, call in makers.items():
+        made = []
+        for device in ("cpu", DEVICE):
+            with block() as found:
+                torch.manual_seed(2)
+                x, w, b = (t.to(device) for t in (torch.randn(2, 4, 5, 6), torch.randn(6, 2, 3, 3), torch.randn(6)))
+                x.requires_grad_(name in with_gradients)
+                y = call(x, w, b)
+                gradients = torch.autograd.grad(y.square().sum(), [x]) if name in with_gradients else []
+                made.append([y, *gradients])
+        same(*made)
+        place = "in main memory" if name in ("mm.dtype", "_masked_scale") or not launches() else "on the device"
+        assert found.places[f"aten.{name if '.' in name else name + '.default'}", place] == 1, (name, found.places)
+
+
 def case_second_derivatives_of_norms():
     """They read the means and deviations that the first derivatives do not need."""
     import torch

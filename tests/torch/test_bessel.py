@@ -12,7 +12,7 @@ from aten_exact import rn  # noqa: E402
 from gmpy2 import mpq  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
-from repmath.torch._aten import bessel  # noqa: E402
+from repmath.torch._aten import special as bessel  # noqa: E402
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 NAMES = {

@@ -341,8 +341,34 @@ class _Dispatch(_core.Dispatch, TorchDispatchMode):  # type: ignore[misc,unused-
         entry.block.uncovered[f"{_name(func)}: {reason}"] += 1
 
 
-# What serves where operators have no definition.
+# What serves where operators have no definition, and for those of GPUs that the block does not let PyTorch choose.
+_RECURRENT = "torch.nn.LSTM, GRU, RNN and their cells are composed of operators that are"
+_ATTENTION = "torch.nn.functional.scaled_dot_product_attention serves"
 _INSTEAD = {
+    "_cudnn_rnn": _RECURRENT,
+    "_cudnn_init": _RECURRENT,
+    "miopen_rnn": _RECURRENT,
+    "_thnn_fused": _RECURRENT,
+    "_cudnn_ctc": "torch.nn.functional.ctc_loss serves",
+    "miopen_ctc": "torch.nn.functional.ctc_loss serves",
+    "_fused_dropout": "torch.nn.functional.dropout serves",
+    "_fused_rms_norm": "torch.nn.functional.rms_norm serves",
+    "cudnn_affine": "torch.nn.functional.affine_grid serves",
+    "cudnn_grid": "torch.nn.functional.grid_sample serves",
+    "batch_norm_": "statistics of a part of a batch; torch.nn.BatchNorm2d serves, within repmath.torch.distributed over all ranks",
+    "_philox": "torch.rand and torch.randn, whose numbers depend on the seed alone, serve",
+    "_cslt": "x.to_dense() serves",
+    "_to_sparse_semi": "x.to_dense() serves",
+    "_convert_weight": "a product with the weights as numbers serves",
+    "_weight_int": "a product with the weights as numbers serves",
+    "_mixed_dtypes": "a product with the weights as numbers serves",
+    "_scaled_grouped": "torch.nn.functional.grouped_mm of numbers that are converted serves",
+    "_scaled_dot": _ATTENTION,
+    "_flash_att": _ATTENTION,
+    "_efficient_att": _ATTENTION,
+    "_cudnn_att": _ATTENTION,
+    "_triton": _ATTENTION,
+    "_fill_mem_eff": _ATTENTION,
     "linalg_eig": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigh and svd have",
     "_linalg_eigvals": "the eigenvalues of a matrix that is not symmetric have no definition here; torch.linalg.eigvalsh and svdvals have",
     "sparse": "of sparse tensors there are sums, coalesce and products of matrices; x.to_dense() serves for all others",

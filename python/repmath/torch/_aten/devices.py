@@ -125,7 +125,9 @@ _LAUNCHING = frozenset(_core.ufuncs) | frozenset(
     mse_loss smooth_l1_loss huber_loss mse_loss_backward smooth_l1_loss_backward huber_loss_backward
     mm bmm mv dot addmm linear convolution convolution_backward sum mean vector_norm norm_dim var std var_mean std_mean cumsum
     max_pool2d avg_pool2d avg_pool2d_backward adaptive_avg_pool2d adaptive_avg_pool2d_backward attention attention_backward
-    embedding_dense_backward index_add bernoulli safe_softmax
+    embedding_dense_backward index_add bernoulli safe_softmax conv_cudnn conv_transpose_cudnn conv_miopen conv_transpose_miopen conv_depthwise
+    conv_relu conv_add_relu batch_norm_cudnn batch_norm_backward_cudnn attention_flash attention_flash_backward attention_efficient
+    attention_efficient_backward attention_cudnn attention_cudnn_backward
     foreach_add_list foreach_add_number foreach_sub_list foreach_sub_number foreach_mul_list foreach_mul_number foreach_div_list
     foreach_div_number foreach_lerp foreach_lerp_list foreach_addcmul foreach_addcdiv foreach_sqrt foreach_reciprocal foreach_norm
     foreach_maximum foreach_clamp_min foreach_clamp_max foreach_pow fused_adam fused_adamw fused_sgd
@@ -187,7 +189,7 @@ def _meets(written: list[torch.Tensor], given: list[torch.Tensor]) -> bool:
 
 
 # Arguments that operators write into though their schema does not say so.
-_WRITTEN = {"native_batch_norm": ("running_mean", "running_var")}
+_WRITTEN = {f"{name}_batch_norm": ("running_mean", "running_var") for name in ("native", "cudnn", "miopen")}
 
 
 def _written(func: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:

@@ -55,7 +55,12 @@ class _Replicas:
 def own_error(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Raise what PyTorch raises for such arguments, or return what it returns. It is asked with copies: nothing of the caller's is written."""
     replica = _Replicas()
-    return func(*replica(tuple(args)), **{key: replica(v) for key, v in kwargs.items()})
+    try:
+        return func(*replica(tuple(args)), **{key: replica(v) for key, v in kwargs.items()})
+    except NotImplementedError as error:
+        if "Could not run" in str(error):  # it is a GPU's alone
+            raise Uncovered("such tensors, of which PyTorch has no operator on the CPU that says what is wrong") from None
+        raise
 
 
 def floats_in(values: Iterable[Any]) -> set[torch.dtype]:

@@ -11,7 +11,7 @@ from .. import _blocks, _parameters
 from .._deviations import MARK
 from .._stepwise import HERE
 from .._tensors import fills_memory
-from . import bessel, foreach_fused, histograms, interpolation, polynomials, steps, zeta
+from . import foreach_fused, histograms, interpolation, polynomials, special, steps, zeta
 from .common import KERNELS, Kernel
 from .guards import check_written
 from .layers import heads_within_rows, laid_out
@@ -148,7 +148,7 @@ _MAKERS: dict[str, Any] = {
     "norm_dim": _core.Total("norm"),
     "foreach_norm": _core.Norms(),
     **polynomials.CALLS,
-    **bessel.CALLS,
+    **special.CALLS,
     "polygamma": zeta.CALL,
 }
 

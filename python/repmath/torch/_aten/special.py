@@ -1,13 +1,34 @@
-"""Bessel's Y and K, Airy's Ai, Hurwitz's zeta, the incomplete gamma functions and sin(x)/x (`_special/functions.py`), of tensors."""
+"""Bessel functions, those of the orders 0 and 1 by `_special/bessel.py`, Airy's Ai, Hurwitz's zeta, the incomplete gamma functions and sin(x)/x
+(`_special/functions.py`), of tensors."""
 
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..._special import functions
+from ... import _core
+from ..._special import bessel, functions
 from .._tensors import FORMATS, as_array, as_tensor
-from .common import KERNELS, Uncovered, deciding, format_of, in_binary64
+from .common import KERNELS, Uncovered, convert, deciding, format_of, in_binary64
+
+# The series of a Bessel function, which is a prepared call too.
+CALLS: dict[str, _core.Special] = {name: bessel.series(name) for name in bessel.KINDS}
+
+
+def _enter_bessel(name: str) -> None:
+    def call(x: torch.Tensor) -> torch.Tensor:
+        if x.is_complex():
+            raise Uncovered("complex numbers")
+        dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()
+        if dtype not in FORMATS:
+            raise Uncovered(f"results of {dtype}")
+        if not x.is_floating_point() and bool((x.abs() > 2**53).any()):
+            raise Uncovered("integers beyond 2**53")
+        points = as_array(convert(x, x.dtype if x.is_floating_point() else torch.float64).contiguous()).reshape(-1)
+        with deciding():
+            return as_tensor(bessel.values(name, FORMATS[dtype], points)).view(x.shape)
+
+    KERNELS[name] = call
 
 
 def _evaluated(name: str, dtype: torch.dtype, *values: Any) -> torch.Tensor:
@@ -42,3 +63,5 @@ def _enter_two(name: str) -> None:
 
 for _name in functions.FUNCTIONS:
     (_enter_two if _name in ("zeta", "igamma", "igammac") else _enter_one)(_name)
+for _name in CALLS:
+    _enter_bessel(_name)
