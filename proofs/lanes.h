@@ -199,6 +199,11 @@ RM_FN void vf64_transpose(vf64 t[RM_LANES]) {
       t[j].v[i] = x;
     }
 }
+RM_FN vi64 vi64_load_u32(const void *p) {
+  vi64 r;
+  EACH r.v[q_] = ((const uint32_t *)p)[q_];
+  return r;
+}
 RM_FN vi64 vi64_pair_numbers(void) {
   vi64 r;
   EACH r.v[q_] = q_;

@@ -58,6 +58,7 @@ RM_FN vi64 vi64_load(const int64_t *p) { return _mm256_loadu_si256((const __m256
 RM_FN void vi64_store(int64_t *p, vi64 v) { _mm256_storeu_si256((__m256i *)p, v); }
 RM_FN vi64 vi64_set1(int64_t x) { return _mm256_set1_epi64x(x); }
 RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return _mm256_mul_epu32(a, b); }
+RM_FN vi64 vi64_load_u32(const void *p) { return _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)p)); }
 RM_FN vi64 vi64_pair_numbers(void) { return _mm256_set_epi64x(3, 1, 2, 0); }
 RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) { /* within each 128 bits: lanes 0 2, then 1 3 */
   vi64_store(p, _mm256_unpacklo_epi64(a, b));

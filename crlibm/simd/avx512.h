@@ -82,6 +82,11 @@ RM_FN vi64 vi64_load(const int64_t *p) { return _mm512_loadu_si512(p); }
 RM_FN void vi64_store(int64_t *p, vi64 v) { _mm512_storeu_si512(p, v); }
 RM_FN vi64 vi64_set1(int64_t x) { return _mm512_set1_epi64(x); }
 RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return _mm512_mul_epu32(a, b); }
+RM_FN vi64 vi64_load_u32(const void *p) { return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)p)); }
+RM_FN vi64 vi64_load_u32_halves(const void *low, const void *high) {
+  const __m256i a = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
+  return _mm512_cvtepu32_epi64(_mm256_inserti128_si256(a, _mm_loadu_si128((const __m128i *)high), 1));
+}
 RM_FN vi64 vi64_pair_numbers(void) { return _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0); }
 RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) { /* within each 128 bits: lanes 0 2 4 6, then 1 3 5 7 */
   vi64_store(p, _mm512_unpacklo_epi64(a, b));

@@ -68,6 +68,9 @@ RM_FN vi64 vi64_set1(int64_t x) { return vdupq_n_s64(x); }
 RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) {
   return vreinterpretq_s64_u64(vmull_u32(vmovn_u64(vreinterpretq_u64_s64(a)), vmovn_u64(vreinterpretq_u64_s64(b))));
 }
+RM_FN vi64 vi64_load_u32(const void *p) {
+  return vreinterpretq_s64_u64(vmovl_u32(vreinterpret_u32_u8(vld1_u8((const uint8_t *)p))));
+}
 RM_FN vi64 vi64_pair_numbers(void) { return vcombine_s64(vcreate_s64(0), vcreate_s64(1)); }
 RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) {
   vi64_store(p, vzip1q_s64(a, b));

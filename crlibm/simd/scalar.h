@@ -81,6 +81,11 @@ RM_FN vi64 vi64_load(const int64_t *p) {
 RM_FN void vi64_store(int64_t *p, vi64 v) { RM_STORE_WORD(p, v, 8); }
 RM_FN vi64 vi64_set1(int64_t x) { return x; }
 RM_FN vi64 vi64_mul_low(vi64 a, vi64 b) { return (vi64)((uint64_t)(uint32_t)a * (uint32_t)b); }
+RM_FN vi64 vi64_load_u32(const void *p) {
+  uint32_t w;
+  __builtin_memcpy(&w, p, sizeof w);
+  return (vi64)w;
+}
 RM_FN vi64 vi64_pair_numbers(void) { return 0; }
 RM_FN void vi64_store_pairs(int64_t *p, vi64 a, vi64 b) {
   vi64_store(p, a);

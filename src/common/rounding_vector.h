@@ -46,24 +46,7 @@ RM_FN uint32_t rm_chunk_word(const rm_words_chunk *c, int64_t i) {
 }
 
 /* RM_LANES neighbouring words. */
-#if RM_SIMD == RM_SIMD_AVX512 || RM_SIMD == RM_SIMD_AVX2 || RM_SIMD == RM_SIMD_NEON
-typedef uint32_t rm_words32 __attribute__((vector_size(4 * RM_LANES)));
-typedef int64_t rm_words64 __attribute__((vector_size(8 * RM_LANES)));
-RM_FN vi64 rm_words_vector(const void *at) {
-  rm_words32 w;
-  vi64 wide;
-  __builtin_memcpy(&w, at, sizeof w);
-  const rm_words64 v = __builtin_convertvector(w, rm_words64);
-  __builtin_memcpy(&wide, &v, sizeof wide);
-  return wide;
-}
-#else
-RM_FN vi64 rm_words_vector(const void *at) {
-  uint32_t w;
-  __builtin_memcpy(&w, at, sizeof w);
-  return vi64_set1((int64_t)w);
-}
-#endif
+RM_FN vi64 rm_words_vector(const void *at) { return vi64_load_u32(at); }
 
 /* R of words. */
 RM_FN vi64 rm_addends(vi64 w, const int stochastic, const int dropped) {

@@ -38,6 +38,7 @@ from random_rounding_data import (  # noqa: F401
     elements_rounded_at_random,
     formulas_beside_thresholds,
     formulas_rounded_at_random,
+    products_beside_thresholds,
     sums_rounded_at_random,
 )
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer

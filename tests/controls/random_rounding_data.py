@@ -110,3 +110,32 @@ def formulas_beside_thresholds(lib, rng):
         assert f(formula, NAMES.index("f32"), n, a, *pointers, None, ctypes.addressof(how)) == OK
         found += [bits(out).astype(np.uint64), open_.astype(np.uint64)]
     return np.concatenate(found)
+
+
+def products_beside_thresholds(lib, rng):
+    """Whole tiles: 1 + y, where y is below or above the threshold of its element, nearer to it than binary64 tells for the small ones, and subnormal numbers."""
+    m, n = 64, 24
+    how, words, found = RandomRounding(4, 7, 3, 0), np.empty(m * n, np.uint32), []  # RM_ROUND_STOCHASTIC
+    f = lib.rm_random_rounding_words
+    f.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    assert f(7, 3, 0, m * n, words.ctypes.data) == OK
+    y = ((words + 0.5) * 2.0**-55).astype(np.float32)
+    y = np.where(np.arange(m * n) % 2 == 0, np.nextafter(y, np.float32(0)), np.nextafter(y, np.float32(1)))
+    a = np.concatenate((y.reshape(m, n), np.ones((m, 1), np.float32)), 1)
+    b = np.concatenate((np.eye(n, dtype=np.float32), np.ones((1, n), np.float32)))
+    f = lib.rm_random_matmul_batched
+    f.argtypes = [
+        ctypes.c_int,
+        ctypes.c_int,
+        *[ctypes.c_int64] * 4,
+        *[ctypes.c_void_p, ctypes.c_ssize_t] * 3,
+        *[ctypes.c_void_p] * 2,
+    ]
+    for scale, factor in ((1.0, 1.0), (2.0**-70, 1.23456)):
+        x, w, c = a * np.float32(scale), b * np.float32(scale * factor), np.empty((m, n), np.float32)
+        at = [(ctypes.c_ssize_t * 3)(v.ctypes.data, *v.strides) for v in (x, w)]
+        sizes = NAMES.index("f32"), NAMES.index("f32"), 1, m, n, n + 1
+        first, second = (ctypes.addressof(v) for v in at)
+        assert f(*sizes, first, 0, second, 0, None, 0, c.ctypes.data, ctypes.addressof(how)) == OK
+        found += bits(c).ravel().tolist()
+    return found

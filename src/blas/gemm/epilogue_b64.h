@@ -147,6 +147,20 @@ RM_FN int rm_is_whole(const rm_epilogue_b64 *e, int64_t j0, int cols) {
   return whole;
 }
 
+/* Rounds a vector of values within err of c to binary32 under the stochastic mode: the bound has room for the rounding of
+ * both ends (bound_b64.h). Returns whether all of it is decided. Only numbers above 2^-126, the first of the normal ones, after
+ * rounding are: they are above it before, or they would be in its place. Their end below a power of two needs no more. */
+RM_FN int rm_round_quickly(vf64 c, vf64 err, vi64 add, vf64 *y) {
+  const int dropped = 53 - rm_precision(RM_F32);
+  const vi64 kept = vi64_set1(-(INT64_C(1) << dropped));
+  const vi64 least = vi64_set1(((int64_t)(1023 + rm_emin(RM_F32)) << 52) + 1);
+  const vi64 range = vi64_set1((int64_t)(rm_emax(RM_F32) - rm_emin(RM_F32)) << 52);
+  const vi64 a = vi64_add(vf64_bits(vf64_sub(c, err)), add), b = vi64_add(vf64_bits(vf64_add(c, err)), add);
+  *y = vf64_from_bits(vi64_and(a, kept));
+  const vm64 normal = vi64_ltu(vi64_sub(vf64_bits(vf64_abs(*y)), least), range);
+  return vm64_none(vm64_not(vm64_and(normal, vi64_disjoint(vi64_xor(a, b), kept))));
+}
+
 /* Rounds a tile under a random mode. */
 RM_FN int rm_epilogue_random(const rm_epilogue_b64 *e, const rm_tile_b64 *t, const int fmt, const int out_fmt,
                              const int stochastic) {
@@ -168,6 +182,12 @@ RM_FN int rm_epilogue_random(const rm_epilogue_b64 *e, const rm_tile_b64 *t, con
         err = vf64_mad(vf64_set1(e->bias_bound), vf64_abs(bias), err);
       }
       const vi64 add = rm_tile_addends(&words, i, v * RM_LANES, stochastic, out_fmt);
+      if (fmt == RM_F32 && stochastic && RM_ROWS_ARE_LANES && e->output.whole[j / RM_LANES] &&
+          RM_LIKELY(rm_round_quickly(value, err, add, &y))) {
+        rm_store_elements(rm_output_at(&e->output, t->i + i, j), y, RM_F32);
+        t->flagged[i * t->nv + v] = 0;
+        continue;
+      }
       const vm64 zeros = vf64_eq(vf64_add(vf64_abs(value), err), vf64_set1(0.0)); /* of a row or column of zeros */
       const uint32_t left = vm64_bits(vm64_andnot(rm_round_ball_vector(value, err, add, out_fmt, &y), zeros));
       const uint32_t undecided = left & ((1u << lanes) - 1);
