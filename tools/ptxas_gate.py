@@ -37,8 +37,8 @@ DEEP = {
     "words_kernel": 3072,  # elementwise functions with their accurate phase
     "map_kernel": 3072,
 }
-PRODUCTS = ("dense_kernel", "async_kernel", "b64_tiles", "dd_tiles", "retry_kernel", "dense_norms", "crt_")
-WORDS = ("async_kernel", "words_kernel")  # kernels whose addresses are aligned; others load bytes where theirs are not
+PRODUCTS = ("dense_kernel", "async_kernel", "conv_kernel", "b64_tiles", "dd_tiles", "retry_kernel", "dense_norms", "crt_")
+WORDS = ("async_kernel", "conv_kernel", "words_kernel")  # kernels whose addresses are aligned; others load bytes where theirs are not
 
 Kernel = collections.namedtuple("Kernel", "name stack spilled registers bytes")
 

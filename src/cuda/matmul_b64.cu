@@ -2,6 +2,7 @@
  * bound and Ziv's rounding test (blas/gemm/bound_b64.h, epilogue_b64.h), over tiles in shared memory. Undecided elements are
  * marked in a bitmap. A second kernel sums them again in double-double (retry.h); a third sums those still undecided exactly
  * (exact_elements.h). */
+#include "conv_async.h"
 #include "dense_async.h"
 #include "exact_elements.h"
 #include "retry.h"
@@ -122,6 +123,21 @@ __global__ void __launch_bounds__(RM_A_THREADS, 1)
   }
 }
 
+#if !defined(RM_CFG_EMULATE_DEVICE)
+/* Gives a kernel so much shared memory; false where the device lacks it, or is older than the kernel's code. */
+template <class K> bool shared_memory_for(K *kernel, size_t bytes) {
+  int device = 0, shared = 0;
+  cudaFuncAttributes code;
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess &&
+      shared >= static_cast<int>(bytes) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 80 &&
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess)
+    return true;
+  (void)cudaGetLastError();
+  return false;
+}
+#endif
+
 /* Launches async_kernel; false where the device or its code lacks what that needs. */
 template <bool a_by_k, bool b_by_k> bool run_async(const device_problem &d, dense_tiling t, cudaStream_t s) {
   t.rows = (d.p.m + RM_A_TILE - 1) / RM_A_TILE, t.cols = (d.p.n + RM_A_TILE - 1) / RM_A_TILE;
@@ -131,17 +147,8 @@ template <bool a_by_k, bool b_by_k> bool run_async(const device_problem &d, dens
   if (!RM_HAS_MMA) return false;
   RM_LAUNCH((async_kernel<a_by_k, b_by_k>), blocks, RM_A_THREADS, s, d, t);
 #else
-  int device = 0, shared = 0;
-  cudaFuncAttributes code;
   auto *const kernel = async_kernel<a_by_k, b_by_k>;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
-      shared < static_cast<int>(sizeof(async_memory)) || cudaFuncGetAttributes(&code, kernel) != cudaSuccess ||
-      code.ptxVersion < 80 ||
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(async_memory)) != cudaSuccess) {
-    (void)cudaGetLastError();
-    return false;
-  }
+  if (!shared_memory_for(kernel, sizeof(async_memory))) return false;
   if (!rm_cuda_measures()) kernel<<<static_cast<unsigned>(blocks), RM_A_THREADS, sizeof(async_memory), s>>>(d, t);
 #endif
   return true;
@@ -151,6 +158,74 @@ bool run_async(const device_problem &d, const dense_tiling &t, cudaStream_t s) {
   if (d.p.m <= RM_D_COLS || d.p.n <= RM_D_COLS) return false;
   if (t.a.by_k) return t.b.by_k ? run_async<true, true>(d, t, s) : run_async<true, false>(d, t, s);
   return t.b.by_k ? run_async<false, true>(d, t, s) : run_async<false, false>(d, t, s);
+}
+
+template <int cols, bool a_by_k, bool b_by_k>
+__global__ void __launch_bounds__(RM_A_THREADS, 1)
+    conv_kernel(const __grid_constant__ device_problem d, dense_tiling tiles, gather_side a, gather_side b) {
+  for (int64_t index = blockIdx.x; index < tiles.count; index += gridDim.x) {
+    tile at = async_tile_of(tiles, index);
+    at.col = at.col / RM_A_TILE * cols;
+    const rm_matmul_problem p = problem_of(d, at.which);
+    conv_tile<cols, a_by_k, b_by_k>(d, at, a, b, [&](int64_t r, int64_t c, double sum, double row, double col) {
+      if (finish<true>(p, r, c, with_bound<true>(p, r, c, sum, row, col), true)) return;
+      const int64_t bit = (at.which * p.m + r) * p.n + c;
+      atomicOr(tiles.undecided + bit / 32, 1u << (bit % 32));
+    });
+  }
+}
+
+/* Launches conv_kernel with the shared memory that it needs; false where the device or its code lacks that. */
+template <int cols, bool a_by_k, bool b_by_k>
+bool run_conv(const device_problem &d, uint32_t *undecided, const gather_spot *index, cudaStream_t s) {
+  dense_tiling t = {(d.p.m + RM_A_TILE - 1) / RM_A_TILE, (d.p.n + cols - 1) / cols, 0, undecided, nullptr, {}, {}};
+  t.count = t.rows * t.cols * d.p.batch;
+  const int64_t blocks = t.count < INT32_MAX ? t.count : INT32_MAX;
+  const gather_side a = gather_side_of(d.p.a, index), b = gather_side_of(d.p.b, index + d.p.k);
+#if defined(RM_CFG_EMULATE_DEVICE)
+  if (!RM_HAS_MMA) return false;
+  RM_LAUNCH((conv_kernel<cols, a_by_k, b_by_k>), blocks, RM_A_THREADS, s, d, t, a, b);
+#else
+  auto *const kernel = conv_kernel<cols, a_by_k, b_by_k>;
+  if (!shared_memory_for(kernel, sizeof(conv_memory<cols>))) return false;
+  if (!rm_cuda_measures()) kernel<<<static_cast<unsigned>(blocks), RM_A_THREADS, sizeof(conv_memory<cols>), s>>>(d, t, a, b);
+#endif
+  return true;
+}
+template <int cols>
+bool run_conv(const device_problem &d, uint32_t *undecided, const gather_spot *index, bool a_by_k, bool b_by_k,
+              cudaStream_t s) {
+  if (a_by_k)
+    return b_by_k ? run_conv<cols, true, true>(d, undecided, index, s) : run_conv<cols, true, false>(d, undecided, index, s);
+  return b_by_k ? run_conv<cols, false, true>(d, undecided, index, s) : run_conv<cols, false, false>(d, undecided, index, s);
+}
+
+#ifndef RM_CFG_CONV_FROM
+#define RM_CFG_CONV_FROM 32 /* rows: fewer do not fill the tiles */
+#endif
+
+/* Convolutions by conv_kernel; false where they are not for it. */
+bool run_conv(const device_problem &d, uint32_t *undecided, cudaStream_t s) {
+  const rm_matmul_problem &p = d.p;
+  if (p.fmt != RM_FORMAT_F32 || !d.a_aligned || !d.b_aligned || !d.c_aligned || !d.bias_aligned) return false;
+  if (p.k == 0 || p.k > 1 << 24 || p.m < RM_CFG_CONV_FROM || !has_near_coordinates(p.a) || !has_near_coordinates(p.b))
+    return false;
+  const workspace work(static_cast<size_t>(2 * p.k) * sizeof(gather_spot), s);
+  gather_spot *const index = static_cast<gather_spot *>(work.data);
+  if (!index) return false;
+  RM_LAUNCH(gather_kernel, blocks_for(2 * p.k), RM_BLOCK, s, d, index, index + p.k);
+  const bool a_by_k = is_by_k(p.a), b_by_k = is_by_k(p.b);
+  return (p.n > 64 && run_conv<128>(d, undecided, index, a_by_k, b_by_k, s)) ||
+         run_conv<64>(d, undecided, index, a_by_k, b_by_k, s);
+}
+
+/* The same product with rows for columns: of these there are fewer then. */
+rm_matmul_problem turned(const rm_matmul_problem &p) {
+  rm_matmul_problem q = p;
+  q.m = p.n, q.n = p.m, q.a = p.b, q.b = p.a, q.next_a = p.next_b, q.next_b = p.next_a;
+  q.bias.row = p.bias.col, q.bias.col = p.bias.row;
+  q.c.row = p.c.col, q.c.col = p.c.row, q.c.rows = p.c.cols, q.c.cols = p.c.rows;
+  return q;
 }
 
 /* Launches the kernels of a dense product, which mark undecided elements in the bitmap. */
@@ -167,9 +242,11 @@ template <int fmt> void dense(const device_problem &d, dense_tiling t, cudaStrea
 
 } // namespace
 
-rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, double ratio, rm_cuda_stream stream) {
+rm_status rm_cuda_matmul_b64(const rm_matmul_problem *problem, double ratio, rm_cuda_stream stream) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
-  const bool is_dense = !p->a.im2col && !p->b.im2col;
+  const bool is_dense = !problem->a.im2col && !problem->b.im2col;
+  const rm_matmul_problem oriented = !is_dense && problem->m < problem->n ? turned(*problem) : *problem;
+  const rm_matmul_problem *const p = &oriented;
   workspace norms(is_dense ? static_cast<size_t>(p->batch * (p->m + p->n)) * sizeof(double) : 1, s);
   if (!norms.data) return RM_ERR_DEVICE;
   return run_tiles(
@@ -192,6 +269,7 @@ rm_status rm_cuda_matmul_b64(const rm_matmul_problem *p, double ratio, rm_cuda_s
             default: return dense<RM_F32>(d, tiles, s);
           }
         }
+        if (run_conv(d, t.undecided, s)) return;
         switch (d.p.fmt) {
           case RM_F16: RM_LAUNCH(b64_tiles<RM_F16>, blocks, RM_T_THREADS, s, d, t); break;
           case RM_BF16: RM_LAUNCH(b64_tiles<RM_BF16>, blocks, RM_T_THREADS, s, d, t); break;

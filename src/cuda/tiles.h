@@ -151,13 +151,17 @@ __device__ double im2col_element(const rm_operand &o, const spot &vector, const 
   return read<fmt>(o.base + vector.offset + index.offset, is_aligned);
 }
 
-/* Loads DEPTH indices from k0 on; what lies outside is zero. by_k: neighbours along k are nearer in memory than vectors. */
+/* Whether neighbours along k are nearer in memory than vectors. */
+__host__ __device__ inline bool is_by_k(const rm_operand &o) {
+  if (o.im2col) return !o.im2col->rows_adjacent;
+  return (o.k_stride < 0 ? -o.k_stride : o.k_stride) < (o.row_stride < 0 ? -o.row_stride : o.row_stride);
+}
+
+/* Loads DEPTH indices from k0 on; what lies outside is zero. */
 template <int fmt>
 __device__ void load_piece(side &s, const rm_operand &o, int64_t first, int64_t vectors, int64_t k0, int64_t terms,
                            bool is_aligned) {
-  const bool by_k = o.im2col
-                        ? !o.im2col->rows_adjacent
-                        : (o.k_stride < 0 ? -o.k_stride : o.k_stride) < (o.row_stride < 0 ? -o.row_stride : o.row_stride);
+  const bool by_k = is_by_k(o);
   for (int e = static_cast<int>(threadIdx.x); e < RM_T * RM_DEPTH; e += RM_T_THREADS) {
     const int k = by_k ? e % RM_DEPTH : e / RM_T, l = by_k ? e / RM_DEPTH : e % RM_T;
     const bool inside = first + l < vectors && k0 + k < terms;

@@ -20,6 +20,7 @@
 #endif
 #define RM_CFG_TABLE_THREADS 64
 #define RM_CFG_RATIO_SIZE 40
+#define RM_CFG_CONV_FROM 1
 #define RM_CFG_TABLE_FROM RM_TABLE_NUMBERS
 #define RM_CFG_WORD_BLOCKS 2 /* so that a thread has several rounds */
 #define RM_CFG_SHARES_ROOM 40 /* shares of more sets than are added plainly */
@@ -29,6 +30,7 @@
 
 #define __global__ static
 #define __device__
+#define __host__
 #if defined(RM_CFG_EMULATE_STRICT)
 #define __shared__ static __attribute__((section("rm_shared"))) /* so that it can be filled as a whole */
 #else

@@ -11,7 +11,18 @@ static void strides_of(ptrdiff_t *s, int dims, int64_t channels, const int64_t *
   s[0] = last ? step : step * channels;
 }
 
-static void convolution(int format, int kind, int variant, const rm_conv &conv) {
+/* Of one tap: channels of x of the second half that take back those of the first, by the same weights; channels last. */
+static void cancel(int format, const rm_conv &conv, int low) {
+  const int64_t k = conv.channels_in, half = k / 2, size = widths[format];
+  make_cancelling(format, conv.in[0], conv.channels_out, k, low);
+  for (int64_t o = 0; o < conv.channels_out; o++) {
+    char *const w = cpu + ROOM + o * k * size;
+    memcpy(w + half * size, w, static_cast<size_t>(half * size));
+  }
+  memcpy(gpu, cpu, sizeof gpu);
+}
+
+static void convolution(int format, int kind, int variant, const rm_conv &conv, int64_t elements = 4000, int low = 0) {
   int64_t out[3] = {0, 0, 0};
   ptrdiff_t sx[5], sw[5], sy[5];
   const ptrdiff_t s = widths[format];
@@ -24,7 +35,8 @@ static void convolution(int format, int kind, int variant, const rm_conv &conv) 
     char what[96];
     snprintf(what, sizeof what, "%s format %d kind %d variant %d, %d dimensions, %d groups", name, format, kind, variant,
              conv.dims, static_cast<int>(conv.groups));
-    fill_arrays(format, kind, 4000);
+    fill_arrays(format, kind, elements);
+    if (low) cancel(format, conv, low);
     auto call = [&](char *base, auto f, auto... stream) {
       base += variant & 2 ? 1 : 0;
       return f(base, base + ROOM, variant & 4 ? base + 2 * ROOM : nullptr, base + 3 * ROOM, stream...);
@@ -120,5 +132,15 @@ int main(int argc, char **) {
   for (const rm_conv &conv : convolutions)
     for (int format = 0; format < 4; format++)
       for (int kind = 0; kind < KINDS; kind++) convolution(format, kind, variant++ % 8, conv);
+  /* Several tiles with chains that end inside of them (conv_async.h), each operand in either order. */
+  static const rm_conv large[] = {
+      {2, 2, 35, 70, 1, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+      {2, 1, 4, 140, 2, {21, 14}, {3, 2}, {2, 1}, {1, 2}, {1, 2}, {0, 1}},
+  };
+  const int kinds[] = {WIDE, FAR, INFINITE};
+  for (const rm_conv &conv : large)
+    for (int k = 0; k < 3; k++) convolution(RM_FORMAT_F32, kinds[k], (5 * k + (&conv == large)) % 6, conv, 26000);
+  const rm_conv one_tap = {1, 1, 300, 40, 1, {50}, {1}, {1}, {1}, {0}, {0}};
+  convolution(RM_FORMAT_F32, WIDE, 1, one_tap, 15000, 27);
   return checked();
 }

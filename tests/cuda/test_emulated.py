@@ -386,20 +386,29 @@ def test_losses_give_the_cpu_bits(tmp_path):
 @pytest.mark.long
 def test_products_give_the_cpu_bits(tmp_path):
     """Of matrices, and convolutions; multiplied by each thread, and by warps (mma) with threads in an order of chance. And the controls:
-    bounds made smaller, retries that leave out the sum of one thread, and lanes of mma in another order are seen."""
+    bounds made smaller, retries that leave out the sum of one thread, lanes of mma in another order, and padding that begins one element late
+    are seen."""
     short = tmp_path / "retry_short.h"
     retry = (ROOT / "src/cuda/retry.h").read_text()
     text = retry.replace("if (t < half) part[t].join", "if (t < half - 1) part[t].join")
     assert text != retry
     text = re.sub(r'(#include )"\.\./', rf'\1"{ROOT}/src/', text)
     short.write_text(re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
+    late = tmp_path / "conv_late.h"
+    conv = (ROOT / "src/cuda/conv_async.h").read_text()
+    text = conv.replace("i.at[e]) <", "i.at[e]) <=")
+    assert text != conv
+    late.write_text(re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
     kernels = ["src/cuda/matmul_b64.cu", "src/cuda/matmul_dd.cu"]
     shared = [f"src/cuda/{name}.cu" for name in ("matmul", "matmul_crt", "integer_ratio", "convolution", "reduce")]
     shared += ["src/blas/gemm/args.c", "src/blas/conv/args.c", "src/common/overlap.c"]
     variants = [[], ["-DRM_CFG_EMULATE_MMA", STRICT], [SHRINK], ["-include", str(short)]]
-    variants.append(["-DRM_CFG_EMULATE_MMA", "-DRM_CFG_EMULATE_PERMUTED"])
+    variants += [
+        ["-DRM_CFG_EMULATE_MMA", *more] for more in (["-DRM_CFG_EMULATE_PERMUTED"], ["-include", str(late)], [SHRINK])
+    ]
     counts = emulated_parts(tmp_path, "test_cuda_products", kernels, shared, variants)
-    assert [failed == 0 for failed, _ in counts] == [True, True, False, False, False], counts
+    assert [failed == 0 for failed, _ in counts] == [True, True, False, False, False, False, False], counts
+    assert all("FAILED forward" in out for _, out in counts[4:]), counts[4:]
 
 
 @pytest.mark.long
