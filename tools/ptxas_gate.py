@@ -38,7 +38,7 @@ DEEP = {
     "map_kernel": 3072,
 }
 PRODUCTS = ("dense_kernel", "async_kernel", "conv_kernel", "b64_tiles", "dd_tiles", "retry_kernel", "dense_norms", "crt_")
-WORDS = ("async_kernel", "conv_kernel", "words_kernel")  # kernels whose addresses are aligned; others load bytes where theirs are not
+WORDS = ("async_kernel", "conv_kernel", "words_kernel")  # whose addresses are aligned; others load bytes where theirs are not
 
 Kernel = collections.namedtuple("Kernel", "name stack spilled registers bytes")
 

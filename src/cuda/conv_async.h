@@ -1,10 +1,12 @@
-/* Convolutions of f32 as products of im2col views on devices with much shared memory: tiles of 128 x 128 elements with 227 kB
- * (compute capability 9.0), of 128 x 64 with 133 kB (8.0 too). The matrix of patches is never stored: each element of a piece
- * of 16 indices k comes to shared memory by an asynchronous copy of its own, some pieces ahead, or as a zero in the place of
- * padding. As in dense_async.h numbers become binary64 when a warp takes them, and sums of chains lie in shared memory.
+/* Convolutions of f32 as products of im2col views on devices with much shared memory: tiles of 128 x 128 elements with 227
+ * kB (compute capability 9.0), of 128 x 64 with 133 kB (8.0 too). The matrix of patches is never stored: each element of a
+ * piece of 16 indices k comes to shared memory by an asynchronous copy of its own, some pieces ahead, or as a zero in the
+ * place of padding. As in dense_async.h numbers become binary64 when a warp takes them, and sums of chains lie in shared
+ * memory.
  *
- * Where an element is depends on its vector and on its index k: an offset and up to three coordinates of each are added. Those
- * of all k are listed once by a kernel before (gather_kernel), 24 bytes each; those of a tile's vectors are in shared memory.
+ * Where an element is depends on its vector and on its index k: an offset and up to three coordinates of each are added.
+ * Those of all k are listed once by a kernel before (gather_kernel), 24 bytes each; those of a tile's vectors are in shared
+ * memory.
  *
  * Layout of a piece: as in dense_async.h. Norms: each vector has a thread, which adds the squares of its elements, K in one
  * chain (pack.h allows for K + 5 roundings). Order of additions: as in dense.h. */
@@ -141,7 +143,8 @@ __device__ void gather_piece(float *to, const char *base, const gather_side &s, 
   }
 }
 
-/* Computes the sums of a tile, then calls f(row, column, sum, norm of the row, of the column) for this thread's elements that C has. */
+/* Computes the sums of a tile, then calls f(row, column, sum, norm of the row, of the column) for this thread's elements
+ * that C has. */
 template <int cols, bool a_by_k, bool b_by_k, class F>
 __device__ void conv_tile(const device_problem &d, const tile &at, const gather_side &side_a, const gather_side &side_b,
                           F f) {
