@@ -39,7 +39,8 @@ if(NOT SKBUILD)
                                            SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT APPLE AND NOT WIN32)
-  target_link_options(repmath PRIVATE -Wl,--no-undefined -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
+  target_link_options(repmath PRIVATE -Wl,--no-undefined -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map
+                      -Wl,--hash-style=sysv) # half of the bytes in a wheel, since hashes have no pattern
   set_property(TARGET repmath APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cmake/exports.map)
 endif()
 
@@ -89,4 +90,15 @@ include(cmake/cuda.cmake)
 if(REPMATH_BUILD_TESTS)
   enable_testing()
   add_subdirectory(tests/c)
+endif()
+
+# What PyTorch's operators return is for readers: a wheel has their table without it (python/repmath/torch/_aten/table.py).
+if(SKBUILD)
+  set(operators ${CMAKE_CURRENT_SOURCE_DIR}/python/repmath/torch/_aten/operators.txt)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${operators})
+  file(READ ${operators} text)
+  string(REGEX REPLACE "\n#[^\n]*" "" text "\n${text}")
+  string(REGEX REPLACE "(\n[^\n ]+  [a-z]+  [^\n ]+)  [^\n]*" "\\1" text "${text}")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/operators.short "${text}")
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/operators.short DESTINATION torch/_aten)
 endif()

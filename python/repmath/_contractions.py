@@ -188,6 +188,27 @@ def _path(optimize: Any, labels: list[_Labels], out: _Labels, shapes: list[tuple
     return [tuple(int(i) for i in step) for step in steps]
 
 
+def _in_steps(
+    arrays: list[np.ndarray], labels: list[_Labels], out: _Labels, path: list[tuple[int, ...]], contract: Any
+) -> tuple[np.ndarray, _Labels]:
+    """The contraction of all operands, two at a time, and its labels."""
+    # A length of 1 that broadcasts stays 1 until it meets the other length.
+    for positions in [*path, tuple(range(len(arrays)))]:
+        chosen = sorted(p for p in positions if p < len(arrays))
+        taken = [(arrays[p], labels[p]) for p in chosen]
+        others = [p for p in range(len(arrays)) if p not in chosen]
+        arrays, labels = [arrays[p] for p in others], [labels[p] for p in others]
+        value, names = taken[0]
+        for i, (y, ly) in enumerate(taken[1:], 1):
+            rest = labels + [more for _, more in taken[i + 1 :]]
+            needed = set(out).union(*rest)
+            kept = [label for label in dict.fromkeys([*names, *ly]) if label in needed] if rest else out
+            value, names = contract(value, names, y, ly, kept), kept
+        arrays.append(value)
+        labels.append(names)
+    return arrays[0], labels[0]
+
+
 @guarded
 def einsum(
     subscripts: Any,
@@ -259,24 +280,10 @@ def einsum(
         _check_out(out, tuple(sizes[label] for label in out_labels), result)
     path = _path(optimize, labels, out_labels, [x.shape for x in arrays])
 
-    def step(x: np.ndarray, lx: _Labels, y: np.ndarray, ly: _Labels, rest: list[_Labels]) -> tuple[np.ndarray, _Labels]:
-        needed = set(out_labels).union(*rest)
-        kept = [label for label in dict.fromkeys([*lx, *ly]) if label in needed] if rest else out_labels
-        local = _sizes([x, y], [lx, ly])
-        return _contract(x, lx, y, ly, kept, local, result), kept
+    def contract(x: np.ndarray, lx: _Labels, y: np.ndarray, ly: _Labels, kept: _Labels) -> np.ndarray:
+        return _contract(x, lx, y, ly, kept, _sizes([x, y], [lx, ly]), result)
 
-    # A length of 1 that broadcasts stays 1 until it meets the other length.
-    for positions in [*path, tuple(range(len(arrays)))]:
-        chosen = sorted(p for p in positions if p < len(arrays))
-        taken = [(arrays[p], labels[p]) for p in chosen]
-        others = [p for p in range(len(arrays)) if p not in chosen]
-        arrays, labels = [arrays[p] for p in others], [labels[p] for p in others]
-        value, names = taken[0]
-        for i, (y, ly) in enumerate(taken[1:], 1):
-            value, names = step(value, names, y, ly, labels + [rest for _, rest in taken[i + 1 :]])
-        arrays.append(value)
-        labels.append(names)
-    value, names = arrays[0], labels[0]
+    value, names = _in_steps(arrays, labels, out_labels, path, contract)
     if len(operands) == 1:
         value, names = _distinct(value, names)
         kept = [label for label in names if label in out_labels]

@@ -241,11 +241,15 @@ def pinv(a: ArrayLike, *, rtol: ArrayLike | None = None) -> _Array:
     return _like(steps.pseudoinverse(u, values, v, _limits(values, x, rtol)), x)
 
 
+@guarded
 def spectral_norm(a: _Array, kind: Any) -> _Array:
     """The sum ("nuc"), the largest (2) or the smallest (-2) of the singular values in float64, rounded to the format."""
     values = steps.svd(_stack(a), False)[1]
     if kind == "nuc":
-        return np.asarray(_reductions.sum(values, axis=1, dtype=a.dtype)).reshape(a.shape[:-2])
+        total = (
+            _reductions.sum(values, axis=1, dtype=a.dtype) if steps.HERE.by is None else steps.HERE.by.sums(values, a.dtype)
+        )
+        return np.asarray(total).reshape(a.shape[:-2])
     return _like(values.max(axis=1, initial=0.0) if kind > 0 else values.min(axis=1), a)
 
 

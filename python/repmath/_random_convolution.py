@@ -34,17 +34,36 @@ def _columns(windows: Any, groups: int, d: int) -> Any:
     return moved.reshape(n, groups, -1, count)
 
 
-def forward(product: Product, x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _multiplied(product: Product, left: Any, columns: Any, bias: Any, last: bool) -> Any:
+    """Kernels (1, groups, O/groups, K) times columns (N, groups, K, L), as (N, O, L), or (N, L, O) for `last`: elements have words in the order of the result."""
+    n, groups, k, count = columns.shape
+    if not last:
+        add = None
+        if bias is not None:
+            add = np.broadcast_to(bias.reshape(1, groups, -1, 1), (n, groups, left.shape[2], count))
+        return product(left, columns, add)
+    kernels = np.zeros((groups, k, groups, left.shape[2]), left.dtype)  # zeros of other groups add nothing
+    for g in range(groups):
+        kernels[g, :, g] = left[0, g].T
+    rows = columns.reshape(n, groups * k, count).swapaxes(1, 2)
+    return product(
+        rows, kernels.reshape(groups * k, -1), None if bias is None else np.broadcast_to(bias, (n, count, bias.size))
+    )
+
+
+def _laid(made: Any, n: int, channels: int, sizes: Any, last: bool) -> Any:
+    return made.reshape(n, *sizes, channels) if last else made.reshape(n, channels, *sizes)
+
+
+def forward(
+    product: Product, x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, last: bool = False
+) -> Any:
     d = w.ndim - 2
     windows = _windows(_padded(x, padding, padding), w.shape[2:], stride, dilation)
     columns = _columns(windows, groups, d)
     left = w.reshape(1, groups, w.shape[0] // groups, -1)
-    add = (
-        None
-        if bias is None
-        else np.broadcast_to(bias.reshape(1, groups, -1, 1), (*columns.shape[:2], left.shape[2], columns.shape[3]))
-    )
-    return product(left, columns, add).reshape(x.shape[0], w.shape[0], *windows.shape[2 : 2 + d])
+    made = _multiplied(product, left, columns, bias, last)
+    return _laid(made, x.shape[0], w.shape[0], windows.shape[2 : 2 + d], last)
 
 
 def grad_weight(product: Product, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
@@ -58,7 +77,16 @@ def grad_weight(product: Product, g: Any, x: Any, shape: Any, stride: Any, paddi
 
 
 def grad_input(
-    product: Product, g: Any, w: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int, bias: Any = None
+    product: Product,
+    g: Any,
+    w: Any,
+    shape: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    bias: Any = None,
+    last: bool = False,
 ) -> Any:
     """A convolution of the gradient, with zeros between its elements, and the kernel turned around; with a bias, a transposed convolution."""
     d, size = w.ndim - 2, w.shape[2:]
@@ -73,9 +101,4 @@ def grad_input(
     left = (
         turned.reshape(groups, w.shape[0] // groups, w.shape[1], -1).transpose(0, 2, 1, 3).reshape(1, groups, w.shape[1], -1)
     )
-    add = (
-        None
-        if bias is None
-        else np.broadcast_to(bias.reshape(1, groups, -1, 1), (*columns.shape[:2], left.shape[2], columns.shape[3]))
-    )
-    return product(left, columns, add).reshape(shape)
+    return _laid(_multiplied(product, left, columns, bias, last), shape[0], shape[1], shape[2:], last)

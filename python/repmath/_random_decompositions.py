@@ -37,8 +37,8 @@ class Nearest:
         """The roots of the sums of squares of rows."""
         return np.asarray(_statistics.norm(rows, axis=1))
 
-    def sums(self, rows: _Array) -> _Array:
-        return np.asarray(_reductions.sum(rows, axis=1))
+    def sums(self, rows: _Array, dtype: Any = None) -> _Array:
+        return np.asarray(_reductions.sum(rows, axis=1, dtype=dtype))
 
     def convert(self, a: _Array, dtype: Any) -> _Array:
         return np.asarray(convert_array(np.ascontiguousarray(a), np.dtype(dtype)))
@@ -73,8 +73,8 @@ class Random(Nearest):
         last = Last(made.dtype, _random_modes.place(self.mode, words["seed"], words["stream"]))
         return np.asarray(last.formula(lambda x: (x * x).total().sqrt(), rows, place=lambda r: r.reshape(-1)))
 
-    def sums(self, rows: _Array) -> _Array:
-        return np.asarray(_random_modes.sum(rows, self.mode, 1, **self._words()))
+    def sums(self, rows: _Array, dtype: Any = None) -> _Array:
+        return np.asarray(_random_modes.sum(rows, self.mode, 1, dtype=dtype, **self._words()))
 
     def convert(self, a: _Array, dtype: Any) -> _Array:
         a = np.ascontiguousarray(a)

@@ -7,6 +7,7 @@ where that leaves the rounding open. What is infinite or NaN, or an exact zero, 
 Each is given the call's arguments by name, and the result to nearest, which has shape, format and all errors of the function."""
 
 import contextlib
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _contractions, _prod, _random_modes, _scatter, _statistics, array_api, nn
+from . import _contractions, _prod, _random_modes, _reductions, _scatter, _statistics, array_api, nn
 from ._dtypes import NAMES
 from ._random_balls import Interval, Last
 
@@ -45,7 +46,11 @@ class At:
         return np.where(skip | ((made == 0) & (nearest == 0)), nearest, made)
 
     def rational(self, nearest: _Array, value: Callable[[int], Fraction], wide: _Array) -> _Array:
-        """Rational values by their place in C order; `wide` has them rounded to binary64."""
+        """As `enclosed`, of rational values."""
+        return self.enclosed(nearest, lambda place, bits: point(value(place), bits), wide)
+
+    def enclosed(self, nearest: _Array, value: Callable[[int, int], Interval], wide: _Array) -> _Array:
+        """Values by their place in C order, to so many bits; `wide` has them rounded to binary64."""
         made = np.array(nearest, order="C")
         flat, c = made.reshape(-1), np.asarray(wide, np.float64).reshape(-1)
         left = np.arange(made.size)
@@ -56,14 +61,17 @@ class At:
             flat[plain & ~open_] = found[plain & ~open_]
             # A value that binary64 has as 0 is too small to move by a threshold, but the mode random moves it.
             left = np.flatnonzero((plain & open_) | ((c == 0) & (self.mode == "random")))
-        values: dict[int, Fraction] = {}
+        values: dict[int, Interval] = {}
         for i in left.tolist():
             with contextlib.suppress(OverflowError, ValueError):  # of infinities and NaN: the result to nearest is theirs
-                if exact := value(i):
+                exact = value(i, 128)
+                if exact.low or exact.high:
                     values[i] = exact
-        self.last(made).enclosed(
-            flat, list(values), lambda places, bits: [Interval(values[i], values[i], bits) for i in places]
-        )
+
+        def enclose(places: list[int], bits: int) -> list[Interval]:
+            return [values[i] if bits <= 128 or values[i].low == values[i].high else value(i, bits) for i in places]
+
+        self.last(made).enclosed(flat, list(values), enclose)
         return made
 
     def matmul(self, a: _Array, b: _Array, dtype: Any) -> _Array:
@@ -78,6 +86,11 @@ def _wide(x: Any) -> _Array:
     if a.dtype not in NAMES and a.dtype.kind not in "iub":
         raise Lacks(f"{a.dtype}")
     return a.astype(np.float64)
+
+
+def point(value: Fraction | int, bits: int) -> Interval:
+    exact = Fraction(value)
+    return Interval(exact, exact, bits)
 
 
 def _number(v: float, axes: int = 2) -> _Array:
@@ -161,55 +174,49 @@ def _product(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
 
 
 def _prefix_product(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    if call["include_initial"]:
-        raise Lacks("include_initial")
-    a = _wide(call["x"])
+    a, more = _wide(call["x"]), bool(call["include_initial"])
     axis = call["axis"] if call["axis"] is not None else 0
     lines, where = _lines(a, axis)
 
     def value(place: int) -> Fraction:
         row, k = where(place, nearest.shape)
-        return math.prod(map(Fraction, lines[row, : k + 1].tolist()), start=Fraction(1))
+        return math.prod(map(Fraction, lines[row, : k + 1 - more].tolist()), start=Fraction(1))
 
-    return at.rational(nearest, value, np.asarray(array_api.cumulative_prod(a, axis=axis)))
+    return at.rational(nearest, value, np.asarray(array_api.cumulative_prod(a, axis=axis, include_initial=more)))
 
 
 # --- sums of products of two arrays
 
 
-def _contracted(at: At, nearest: _Array, x: _Array, y: _Array, dtype: Any) -> _Array:
+def _contracted(at: At, shape: Any, x: _Array, y: _Array, dtype: Any) -> _Array:
     """The products of two arrays, whose last axes are added; the others are those of the result, and broadcast."""
-    shape = nearest.shape
     left, right = (np.broadcast_to(v, (*shape, v.shape[-1])).reshape(-1, v.shape[-1]) for v in (x, y))
     return at.matmul(left[:, None], right[..., None], dtype).reshape(shape)
 
 
 def _checked(*arrays: Any) -> list[_Array]:
     made = [np.asarray(v) for v in arrays]
-    for a in made:
-        if a.dtype not in NAMES:
-            raise Lacks(f"{a.dtype}")
-    return made
+    return [a if a.dtype in NAMES else _wide(a) for a in made]
 
 
 def _vecdot(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
     x, y = (np.moveaxis(v, call["axis"], -1) for v in _checked(call["x1"], call["x2"]))
-    return _contracted(at, nearest, x, y, nearest.dtype)
+    return _contracted(at, nearest.shape, x, y, nearest.dtype)
 
 
 def _vdot(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
     x, y = _checked(call["a"], call["b"])
-    return _contracted(at, nearest, x.reshape(-1), y.reshape(-1), nearest.dtype)
+    return _contracted(at, nearest.shape, x.reshape(-1), y.reshape(-1), nearest.dtype)
 
 
 def _matvec(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
     x, y = _checked(call["x1"], call["x2"])
-    return _contracted(at, nearest, x, y[..., None, :], nearest.dtype)
+    return _contracted(at, nearest.shape, x, y[..., None, :], nearest.dtype)
 
 
 def _vecmat(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
     x, y = _checked(call["x1"], call["x2"])
-    return _contracted(at, nearest, x[..., None, :], y.swapaxes(-1, -2), nearest.dtype)
+    return _contracted(at, nearest.shape, x[..., None, :], y.swapaxes(-1, -2), nearest.dtype)
 
 
 def _tensordot(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
@@ -232,30 +239,47 @@ def _tensordot(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
     return at.matmul(left, right, nearest.dtype).reshape(nearest.shape)
 
 
+def _dot(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
+    x, y = _checked(call["a"], call["b"])
+    if not x.ndim or not y.ndim:
+        return at.matmul(x.reshape(-1, 1), y.reshape(1, -1), nearest.dtype).reshape(nearest.shape)
+    return _tensordot(at, nearest, {"a": x, "b": y, "axes": ([-1], [-2 if y.ndim > 1 else 0])})
+
+
 def _einsum(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
+    """Contractions of more than two operands are arrays of the call, in their order."""
     subscripts, operands = call["subscripts"], call["operands"]
     if not isinstance(subscripts, str):
         subscripts, operands = _contractions._from_lists([subscripts, *operands])
     arrays = _checked(*operands)
-    if len(arrays) > 2:
-        raise Lacks("more than two operands, which are several roundings,")
     labels, out = _contractions._parse(subscripts, arrays)
     if len(arrays) == 1:
         arrays.append(np.ones((), arrays[0].dtype))
         labels = [*labels, []]
-    parts = [_contractions._distinct(a, names) for a, names in zip(arrays, labels, strict=True)]
+    path = _contractions._path(call["optimize"], labels, out, [a.shape for a in arrays])
+    count = itertools.count()
+
+    def contract(x: _Array, lx: Any, y: _Array, ly: Any, kept: Any) -> _Array:
+        own = At(at.mode, at.seed, _random_modes.part(at.stream, next(count) * _random_modes.APART))
+        return _contraction(own, [(x, lx), (y, ly)], kept, nearest.dtype)
+
+    return _contractions._in_steps(arrays, labels, out, path, contract)[0]
+
+
+def _contraction(at: At, operands: Any, out: Any, dtype: Any) -> _Array:
+    parts = [_contractions._distinct(a, names) for a, names in operands]
     sizes: dict[Any, int] = {}
     for a, names in parts:
         for name, n in zip(names, a.shape, strict=True):
             sizes[name] = max(n, sizes.get(name, 1)) if n and sizes.get(name, 1) else 0
-    summed = [name for name in sizes if name not in out]
-    order = [*out, *summed]
+    order = [*out, *(name for name in sizes if name not in out)]
+    shape = tuple(sizes[name] for name in out)
     laid = []
     for a, names in parts:
         a = np.asarray(a).transpose([names.index(name) for name in order if name in names])
         a = a.reshape([n for name, n in _spread(order, names, a.shape)])
-        laid.append(np.broadcast_to(a, [sizes[name] for name in order]).reshape(*(sizes[name] for name in out), -1))
-    return _contracted(at, nearest, laid[0], laid[1], nearest.dtype)
+        laid.append(np.broadcast_to(a, [sizes[name] for name in order]).reshape(*shape, -1))
+    return _contracted(at, shape, laid[0], laid[1], dtype)
 
 
 def _spread(order: Iterable[Any], names: Any, shape: Any) -> Iterable[tuple[Any, int]]:
@@ -349,10 +373,9 @@ def _norm(
     at: At, nearest: _Array, rows: _Array, w: _Array, b: _Array, eps: float, back: Callable[[Any], Any], squares: bool
 ) -> _Array:
     """Rows with factors and terms of their elements, or one of each row."""
-    if not eps > 0:
-        raise Lacks("an eps that is not above 0")
     bad = ~np.isfinite(rows).all(-1, keepdims=True)
-    skip = back(bad | ~np.isfinite(np.broadcast_to(w + b, rows.shape)))
+    # Where the variance and eps are not above 0 the results are NaN.
+    skip = back(bad | ~np.isfinite(np.broadcast_to(w + b, rows.shape))) | np.isnan(nearest)
     values = np.where(bad, 0.0, rows), _finite(w), _finite(b), _number(eps), _number(float(rows.shape[1]))
     return at.formula(nearest, skip, _by_squares if squares else _normalised, *values, place=back)
 
@@ -362,35 +385,63 @@ def _weight(call: dict[str, Any], name: str, shape: Any) -> _Array:
     return np.full(shape, float(name == "weight")) if given is None else _wide(given).reshape(shape)
 
 
-def _without_statistics(call: dict[str, Any]) -> None:
-    if call.get("return_statistics"):
-        raise Lacks("return_statistics")
+def parts(at: At, nearest: Any, *functions: Callable[[At, _Array], _Array]) -> Any:
+    """The results that there are, each with words of its own."""
+    found: list[Any] = []
+    count = 0
+    for near, function in zip(nearest, functions, strict=False):
+        if near is None:
+            found.append(None)
+            continue
+        own = At(at.mode, at.seed, _random_modes.part(at.stream, count * _random_modes.APART))
+        found.append(function(own, near))
+        count += 1
+    return tuple(found)
+
+
+def with_statistics(
+    at: At, nearest: Any, rows: _Array, w: _Array, b: _Array, eps: float, back: Callable[[Any], Any], squares: bool
+) -> Any:
+    """As `_norm`, and the statistics if `nearest` has them."""
+    if not isinstance(nearest, tuple):
+        return _norm(at, nearest, rows, w, b, eps, back, squares)
+    finite = np.where(np.isfinite(rows).all(-1, keepdims=True), rows, 0.0)
+    values = finite, _number(eps), _number(float(rows.shape[1]))
+
+    def statistic(formula: Callable[..., Any]) -> Callable[[At, _Array], _Array]:
+        return lambda at, near: at.formula(near, ~np.isfinite(near), formula, *values, place=lambda r: r.reshape(near.shape))
+
+    def inverse(x: Any, eps: Any, n: Any) -> Any:
+        d = x if squares else x - x.total() / n
+        return 1.0 / (d.dot(d) / n + eps).sqrt()
+
+    means = [] if squares else [statistic(lambda x, eps, n: x.total() / n)]
+    return parts(at, nearest, lambda at, near: _norm(at, near, rows, w, b, eps, back, squares), *means, statistic(inverse))
 
 
 def _layer_norm(squares: bool) -> Callable[..., _Array]:
-    def made(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-        _without_statistics(call)
+    def made(at: At, nearest: Any, call: dict[str, Any]) -> Any:
         shape = call["normalized_shape"]
         size = math.prod(shape) if isinstance(shape, (tuple, list)) else int(shape)
         rows = _wide(call["input"]).reshape(-1, size)
-        eps = float(np.finfo(np.float32).eps) if call["eps"] is None else float(call["eps"])
-        if call["eps"] is None:
-            raise Lacks("an eps that is not given")
+        first = nearest[0] if isinstance(nearest, tuple) else nearest
+        eps = nn._normalization._rms_eps(call["eps"], first) if squares else float(call["eps"])
         w, b = (_weight(call, n, (1, size)) for n in ("weight", "bias"))
-        return _norm(at, nearest, rows, w, b, eps, lambda r: np.ascontiguousarray(r).reshape(nearest.shape), squares)
+        return with_statistics(at, nearest, rows, w, b, eps, lambda r: np.ascontiguousarray(r).reshape(first.shape), squares)
 
     return made
 
 
-def _group_norm(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    _without_statistics(call)
+def _group_norm(at: At, nearest: Any, call: dict[str, Any]) -> Any:
     x = _wide(call["input"])
     n, c = x.shape[:2]
     groups = int(call["num_groups"]) if "num_groups" in call else c
     inner = math.prod(x.shape[2:])
     rows = x.reshape(n * groups, -1)
     w, b = (np.tile(np.repeat(_weight(call, name, (c,)), inner).reshape(groups, -1), (n, 1)) for name in ("weight", "bias"))
-    return _norm(at, nearest, rows, w, b, float(call["eps"]), lambda r: np.ascontiguousarray(r).reshape(x.shape), False)
+    return with_statistics(
+        at, nearest, rows, w, b, float(call["eps"]), lambda r: np.ascontiguousarray(r).reshape(x.shape), False
+    )
 
 
 # --- losses
@@ -401,8 +452,6 @@ def _loss(of: Callable[..., Fraction], limit: str = "") -> Callable[..., _Array]
 
     def made(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
         x, y = (_wide(call[n]).reshape(-1) for n in ("input", "target"))
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            raise Lacks("infinities and NaN")
         size = Fraction(float(call[limit])) if limit else Fraction(1)
         kind = call["reduction"]
 
@@ -438,46 +487,11 @@ def _huber(d: Fraction, delta: Fraction) -> Fraction:
     return d * d / 2 if d <= delta else delta * (d - delta / 2)
 
 
-def _down(a: Any) -> Any:
-    """(1, R, n) as (R, n)."""
-    return a.at(0)
-
-
-def _cross_entropy(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    target = np.asarray(call["target"])
-    if call["weight"] is not None or call["label_smoothing"] or target.dtype.kind not in "iu":
-        raise Lacks("weights, smoothing or shares of classes")
-    x, t = _wide(call["input"]), target.reshape(-1)
-    rows = np.moveaxis(x, 1, -1).reshape(-1, x.shape[1]) if x.ndim > 1 else x.reshape(1, -1)
-    if not np.isfinite(rows).all():
-        raise Lacks("infinities and NaN")
-    counts = t != call["ignore_index"]
-    if call["reduction"] == "mean" and not counts.any():
-        return nearest
-    m, chosen = rows.max(-1, keepdims=True), rows[np.arange(t.size), np.where(counts, t, 0)][:, None]
-    values = [rows, m, chosen, counts.astype(np.float64)[:, None]]
-
-    def each(x: Any, m: Any, c: Any, w: Any) -> Any:
-        return ((x - m).exp().total().log() + (m - c)) * w
-
-    none = np.zeros(nearest.shape, bool)
-    if call["reduction"] == "none":
-        return at.formula(nearest, none, each, *values, place=lambda r: r.reshape(nearest.shape))
-    n = float(counts.sum()) if call["reduction"] == "mean" else 1.0
-
-    def whole(n: Any, *parts: Any) -> Any:
-        return each(*(_down(p) for p in parts)).total(0) / n
-
-    return at.formula(nearest, none, whole, _number(n), *(v[None] for v in values), place=lambda r: r.reshape(()))
-
-
 # --- sums by an index
 
 
 def _scattered(at: At, nearest: _Array, terms: _Array, index: _Array, wide: _Array) -> _Array:
     """Element i of the result is the sum of the terms whose index is i."""
-    if not np.isfinite(terms).all():
-        raise Lacks("infinities and NaN")
     order = np.argsort(index, kind="stable")
     ends = np.searchsorted(index[order], np.arange(nearest.size + 1))
 
@@ -529,6 +543,7 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[At, _Array, dict[str, Any]], _Array]]]
     "var": (_statistics.var, _reduction(_variance)),
     "std": (_statistics.std, _reduction(lambda x, n, less: _variance(x, n, less).sqrt())),
     "norm": (_statistics.norm, _reduction(lambda x, n, less: (x * x).total().sqrt(), "x")),
+    "_dot_general": (_reductions._dot_general, _dot),
     "cumsum": (_statistics.cumsum, _cumsum),
     "prod": (array_api.prod, _product),
     "cumulative_prod": (array_api.cumulative_prod, _prefix_product),
@@ -551,7 +566,6 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[At, _Array, dict[str, Any]], _Array]]]
     "l1_loss": (nn.l1_loss, _loss(lambda d, size: abs(d))),
     "smooth_l1_loss": (nn.smooth_l1_loss, _loss(_smooth, "beta")),
     "huber_loss": (nn.huber_loss, _loss(_huber, "delta")),
-    "cross_entropy": (nn.cross_entropy, _cross_entropy),
     "segment_sum": (_scatter.segment_sum, _segment_sum),
     "scatter_add": (_scatter.scatter_add, _scatter_add),
     "index_add": (_scatter.index_add, _index_add),

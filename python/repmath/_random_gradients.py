@@ -22,7 +22,8 @@ from . import (
     linalg,
     nn,
 )
-from ._random_functions import At, Lacks, _checked, _finite, _number, _wide
+from ._random_functions import At, _checked, _finite, _number, _wide, parts
+from ._random_layers import of_finite
 from ._random_matrices import Rounder, all_rounded, exactly
 from .nn import _pooling
 
@@ -72,12 +73,10 @@ class _Norm:
     ) -> None:
         x, g = (_wide(call[n]) for n in ("input", "grad_output"))
         self.x, self.g, self.back, self.w, self.eps = rows(x), rows(g), back, w, eps
-        if not eps > 0:
-            raise Lacks("an eps that is not above 0")
         self.bad = ~(np.isfinite(self.x) & np.isfinite(self.g)).all(-1, keepdims=True)
 
     def input(self, at: At, nearest: _Array, squares: bool) -> _Array:
-        skip = self.back(np.broadcast_to(self.bad | ~np.isfinite(self.w), self.x.shape))
+        skip = self.back(np.broadcast_to(self.bad | ~np.isfinite(self.w), self.x.shape)) | np.isnan(nearest)
         x, g = (np.where(self.bad, 0.0, v) for v in (self.x, self.g))
         formula = _of_input(_squares if squares else _centred, not squares)
         n = float(self.x.shape[1])
@@ -85,15 +84,12 @@ class _Norm:
 
     def weight(self, at: At, nearest: _Array, columns: Callable[[Any], Any], sets: Any, squares: bool) -> _Array:
         """columns brings rows to (W, S); `sets` is the set of each of these."""
-        if self.bad.any():
-            if not np.isnan(nearest).all():
-                raise Lacks("infinities and NaN")
-            return nearest
-        every, n = self.x[sets], float(self.x.shape[1])
-        values = columns(self.g), columns(self.x), every, _number(self.eps, 3), _number(n, 3)
+        x, g = (np.where(self.bad, 0.0, v) for v in (self.x, self.g))  # what they reach is NaN
+        every, n = x[sets], float(self.x.shape[1])
+        values = columns(g), columns(x), every, _number(self.eps, 3), _number(n, 3)
         return at.formula(
             nearest,
-            np.zeros(nearest.shape, bool),
+            np.isnan(nearest),
             _of_weight(squares),
             *values,
             place=lambda r: r[:, 0].reshape(nearest.shape),
@@ -113,7 +109,7 @@ def _by_last_axes(squares: bool) -> Made:
         w = np.ones((1, size)) if call["weight"] is None else _wide(call["weight"]).reshape(1, size)
         norm = _Norm(call, lambda v: v.reshape(-1, size), lambda r: np.ascontiguousarray(r).reshape(nearest[0].shape), w, eps)
         sets = np.arange(len(norm.x))[None]
-        return _parts(
+        return parts(
             at,
             nearest,
             lambda at, near: norm.input(at, near, squares),
@@ -122,20 +118,6 @@ def _by_last_axes(squares: bool) -> Made:
         )
 
     return made
-
-
-def _parts(at: At, nearest: Any, *functions: Callable[[At, _Array], _Array]) -> Any:
-    """The results that there are, each with words of its own."""
-    found: list[Any] = []
-    count = 0
-    for near, function in zip(nearest, functions, strict=False):
-        if near is None:
-            found.append(None)
-            continue
-        own = At(at.mode, at.seed, _random_modes.part(at.stream, count * _random_modes.APART))
-        found.append(function(own, near))
-        count += 1
-    return tuple(found)
 
 
 def _by_groups(at: At, nearest: Any, call: dict[str, Any]) -> Any:
@@ -157,7 +139,7 @@ def _by_groups(at: At, nearest: Any, call: dict[str, Any]) -> Any:
         return np.moveaxis(v.reshape(n, c, inner), 1, 0).reshape(c, -1)
 
     sets = np.repeat((np.arange(c) // (c // groups))[:, None] + groups * np.arange(n), inner, axis=1)
-    return _parts(
+    return parts(
         at,
         nearest,
         lambda at, near: norm.input(at, near, False),
@@ -166,18 +148,42 @@ def _by_groups(at: At, nearest: Any, call: dict[str, Any]) -> Any:
     )
 
 
+def _by_running(at: At, nearest: Any, norm: _Norm, call: dict[str, Any], rows: Callable[[Any], Any]) -> Any:
+    """Of batch norm by running statistics."""
+    mean, var = (_wide(call[n]).reshape(-1, 1) for n in ("running_mean", "running_var"))
+    good = np.isfinite(mean) & np.isfinite(var) & (var + norm.eps > 0)
+    var, eps = np.where(good, var, 1.0), _number(max(norm.eps, 0.0) if norm.eps >= 0 else norm.eps)
+
+    def of_input(at: At, near: _Array) -> _Array:
+        bad = ~(good & np.isfinite(norm.g) & np.isfinite(norm.w))
+        values = np.where(bad, 0.0, norm.g), np.where(good, norm.w, 0.0), var, eps
+        return at.formula(near, norm.back(bad), lambda g, w, v, e: g * w / (v + e).sqrt(), *values, place=norm.back)
+
+    def of_weight(at: At, near: _Array) -> _Array:
+        bad = norm.bad | ~good
+        values = (np.where(bad, 0.0, v) for v in (norm.g, norm.x))
+
+        def formula(g: Any, x: Any, m: Any, v: Any, e: Any) -> Any:
+            return g.dot(x - m) / (v + e).sqrt()
+
+        m = np.where(good, mean, 0.0)
+        return at.formula(near, bad[:, 0] | ~np.isfinite(near), formula, *values, m, var, eps, place=lambda r: r.reshape(-1))
+
+    return parts(at, nearest, of_input, of_weight, lambda at, near: _bias(at, near, call, rows))
+
+
 def _by_channels(at: At, nearest: Any, call: dict[str, Any]) -> Any:
     x = np.asarray(call["input"])
     moved = np.moveaxis(x, 1, 0).shape
     c = x.shape[1]
-    if not call["training"]:
-        raise Lacks("running statistics")
 
     def rows(v: Any) -> Any:
         return np.moveaxis(v, 1, 0).reshape(c, -1)
 
     w = np.ones((c, 1)) if call["weight"] is None else _wide(call["weight"]).reshape(c, 1)
     norm = _Norm(call, rows, lambda r: np.ascontiguousarray(np.moveaxis(r.reshape(moved), 0, 1)), w, float(call["eps"]))
+    if not call["training"]:
+        return _by_running(at, nearest, norm, call, rows)
 
     def of_weight(at: At, near: _Array) -> _Array:
         """Each has one set."""
@@ -189,10 +195,16 @@ def _by_channels(at: At, nearest: Any, call: dict[str, Any]) -> Any:
 
         n = float(norm.x.shape[1])
         return at.formula(
-            near, norm.bad[:, 0], formula, *values, _number(norm.eps), _number(n), place=lambda r: r.reshape(-1)
+            near,
+            norm.bad[:, 0] | np.isnan(near),
+            formula,
+            *values,
+            _number(norm.eps),
+            _number(n),
+            place=lambda r: r.reshape(-1),
         )
 
-    return _parts(
+    return parts(
         at, nearest, lambda at, near: norm.input(at, near, False), of_weight, lambda at, near: _bias(at, near, call, rows)
     )
 
@@ -201,29 +213,22 @@ def _by_channels(at: At, nearest: Any, call: dict[str, Any]) -> Any:
 
 
 def _geometry(call: dict[str, Any], x_shape: Any, w_shape: Any) -> Any:
-    if call["channels_last"]:
-        raise Lacks("channels_last")
     return _convolution._Geometry(
         int(call["dims"]), tuple(x_shape), tuple(w_shape), call["stride"], call["padding"], call["dilation"], call["groups"]
     )
 
 
-def _plain(*names: Any) -> list[_Array]:
-    arrays = _checked(*names)
-    if not all(np.isfinite(v).all() for v in arrays):
-        raise Lacks("infinities and NaN")  # padding must not meet them
-    return arrays
-
-
 def _of_conv_input(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    w, g = _plain(call["w"], call["g"])
-    s = _geometry(call, call["shape"], w.shape)
+    last, shape = bool(call["channels_last"]), tuple(call["shape"])
+    w, g = call["w"], _convolution._channels_second(call["g"], last)
+    s = _geometry(call, (shape[0], shape[-1], *shape[1:-1]) if last else shape, w.shape)
     product = _random_layers._products(at, nearest.dtype)
-    return np.asarray(_random_convolution.grad_input(product, g, w, s.x_shape, s.stride, s.low, s.dilation, s.groups))
+    made = _random_convolution.grad_input(product, g, w, s.x_shape, s.stride, s.low, s.dilation, s.groups, None, last)
+    return np.asarray(made)
 
 
 def _of_conv_weight(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    x, g = _plain(call["x"], call["g"])
+    x, g = (_convolution._channels_second(call[n], call["channels_last"]) for n in ("x", "g"))
     s = _geometry(call, x.shape, call["shape"])
     padded = _random_convolution._padded(x, s.low, s.high)
     product = _random_layers._products(at, nearest.dtype)
@@ -232,17 +237,16 @@ def _of_conv_weight(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
 
 
 def _conv_transpose(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    x, w = _plain(call["x"], call["w"])
-    dims = int(call["dims"])
-    if call["channels_last"]:
-        raise Lacks("channels_last")
+    last, dims = bool(call["channels_last"]), int(call["dims"])
+    x, w = call["x"], call["w"]
     bias = None if call["bias"] is None else _checked(call["bias"])[0]
-    x = x if x.ndim == dims + 2 else x[None]
+    x = _convolution._channels_second(x if x.ndim == dims + 2 else x[None], last)
     stride, dilation = (_convolution._each(n, call[n], dims, 1) for n in ("stride", "dilation"))
     padding = _convolution._each("padding", call["padding"], dims, 0)
     groups, shape = int(call["groups"]), nearest.shape if nearest.ndim == dims + 2 else (1, *nearest.shape)
+    shape = (shape[0], shape[-1], *shape[1:-1]) if last else shape
     made = _random_convolution.grad_input(
-        _random_layers._products(at, nearest.dtype), x, w, shape, stride, padding, dilation, groups, bias
+        _random_layers._products(at, nearest.dtype), x, w, shape, stride, padding, dilation, groups, bias, last
     )
     return np.asarray(made).reshape(nearest.shape)
 
@@ -276,7 +280,7 @@ def _pool_gradient(
                 total += Fraction(float(lines[index])) / n
             return total
 
-        options = {k: v for k, v in call.items() if k not in ("function", "grad_output")}
+        options = {k: v for k, v in call.items() if k not in ("function", "old", "grad_output")}
         return at.rational(nearest, value, np.asarray(call["function"](grad_output=g, **options)))
 
     return made
@@ -344,6 +348,24 @@ def _linspace(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
     steps = max(int(call["num"]) - bool(call["endpoint"]), 1)
     wide = call["function"](call["start"], call["stop"], call["num"], endpoint=call["endpoint"])
     return at.rational(nearest, lambda i: start + i * (stop - start) / steps, np.asarray(wide))
+
+
+def _divided(rest: bool) -> Made:
+    """The whole part of a quotient, or what it leaves."""
+
+    def made(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
+        wide = [np.broadcast_to(_wide(call[n]), nearest.shape) for n in ("x1", "x2")]
+        x, y = (v.reshape(-1) for v in wide)
+
+        def value(i: int) -> Fraction:
+            a, b = Fraction(float(x[i])), Fraction(float(y[i]))
+            if not b:
+                raise ValueError
+            return a - b * (a // b) if rest else Fraction(a // b)
+
+        return at.rational(nearest, value, np.asarray(call["function"](*wide)))
+
+    return made
 
 
 def _cross(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
@@ -417,9 +439,9 @@ FUNCTIONS: dict[str, tuple[Any, Made]] = {
     "group_norm_backward": (nn.group_norm_backward, _by_groups),
     "instance_norm_backward": (nn.instance_norm_backward, _by_groups),
     "batch_norm_backward": (nn.batch_norm_backward, _by_channels),
-    "_grad_input": (_convolution._grad_input, _of_conv_input),
-    "_grad_weight": (_convolution._grad_weight, _of_conv_weight),
-    "_conv_transpose": (_convolution._conv_transpose, _conv_transpose),
+    "_grad_input": (_convolution._grad_input, of_finite(_of_conv_input, "w", "g")),
+    "_grad_weight": (_convolution._grad_weight, of_finite(_of_conv_weight, "x", "g")),
+    "_conv_transpose": (_convolution._conv_transpose, of_finite(_conv_transpose, "x", "w")),
     "_avg_pool_backward": (_pooling._avg_pool_backward, _pool_gradient(_random_layers.averaged)),
     "_adaptive_avg_pool_backward": (_pooling._adaptive_avg_pool_backward, _pool_gradient(_adaptive)),
     "_max_pool_backward": (_pooling._max_pool_backward, _max_pool_backward),
@@ -427,6 +449,8 @@ FUNCTIONS: dict[str, tuple[Any, Made]] = {
     "fftfreq": (fft.fftfreq, _frequencies),
     "rfftfreq": (fft.rfftfreq, _frequencies),
     "linspace": (array_api.linspace, _linspace),
+    "floor_divide": (array_api.floor_divide, _divided(False)),
+    "remainder": (array_api.remainder, _divided(True)),
     "cross": (_orthogonal.cross, _cross),
 }
 MATRICES: dict[str, tuple[Any, Callable[[Rounder, Any, dict[str, Any]], Any]]] = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _convolution, _orthogonal, _random_convolution, _random_matrices, _random_modes, linalg, nn
 from ._matrices import operands
-from ._random_functions import At, Lacks, _checked, _finite, _norm, _number, _weight, _wide, _without_statistics
+from ._random_functions import At, _checked, _finite, _number, _weight, _wide, with_statistics
 from ._random_matrices import Rounder, all_rounded, exactly, stacked, turned
 from .nn import _pooling
 
@@ -25,20 +25,39 @@ def _products(at: At, dtype: Any) -> Callable[..., Any]:
     return product
 
 
+def of_finite(
+    build: Callable[[At, _Array, dict[str, Any]], _Array], first: str, second: str
+) -> Callable[[At, _Array, dict[str, Any]], _Array]:
+    """Padding must not meet infinities and NaN: what they reach is as to nearest."""
+
+    def made(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
+        call = call | dict(zip((first, second), _checked(call[first], call[second]), strict=True))
+        bad = {n: ~np.isfinite(call[n]) for n in (first, second)}
+        if not any(v.any() for v in bad.values()):
+            return build(at, nearest, call)
+        found = build(at, nearest, call | {n: np.where(v, v.dtype.type(0), call[n]) for n, v in bad.items()})
+        options = {k: v for k, v in call.items() if k not in ("function", "old")} | {
+            n: None for n in ("bias", "out") if n in call
+        }
+        reached = np.zeros(nearest.shape, bool)
+        for n, v in bad.items():
+            both = {k: v if k == n else np.ones(v.shape) for k, v in bad.items()}
+            reached |= np.asarray(call["function"](**options | {k: v.astype(np.float64) for k, v in both.items()})) != 0
+        return np.where(reached, nearest, found)
+
+    return made
+
+
 def _conv(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    if call["channels_last"]:
-        raise Lacks("channels_last")
-    x, w = _checked(call["x"], call["w"])
+    last, dims = bool(call["channels_last"]), int(call["dims"])
+    x, w = call["x"], call["w"]
     bias = None if call["bias"] is None else _checked(call["bias"])[0]
-    if not all(np.isfinite(v).all() for v in (x, w)):
-        raise Lacks("infinities and NaN")  # padding must not meet them
-    dims = int(call["dims"])
-    x = x if x.ndim == dims + 2 else x[None]
+    x = _convolution._channels_second(x if x.ndim == dims + 2 else x[None], last)
     g = _convolution._Geometry(dims, x.shape, w.shape, call["stride"], call["padding"], call["dilation"], call["groups"])
     low = g.low
     if g.low != g.high:
         x, low = _random_convolution._padded(x, g.low, g.high), (0,) * dims
-    made = _random_convolution.forward(_products(at, nearest.dtype), x, w, bias, g.stride, low, g.dilation, g.groups)
+    made = _random_convolution.forward(_products(at, nearest.dtype), x, w, bias, g.stride, low, g.dilation, g.groups, last)
     return np.asarray(made).reshape(nearest.shape)
 
 
@@ -101,9 +120,8 @@ def _adaptive_avg_pool(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
 # --- norms and losses
 
 
-def _batch_norm(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    """The running statistics, if any, were rounded to nearest by the call that made `nearest`."""
-    _without_statistics(call)
+def _batch_norm(at: At, nearest: Any, call: dict[str, Any]) -> Any:
+    """Of the running statistics the mean is the next array of the call, the variance the one after it."""
     x, eps = _wide(call["input"]), float(call["eps"])
     moved = np.moveaxis(x, 1, 0)
     rows = moved.reshape(x.shape[1], -1)
@@ -113,7 +131,9 @@ def _batch_norm(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
         return np.ascontiguousarray(np.moveaxis(r.reshape(moved.shape), 0, 1))
 
     if call["training"]:
-        return _norm(at, nearest, rows, w, b, eps, back, False)
+        made = with_statistics(at, nearest, rows, w, b, eps, back, False)
+        _renew(at, len(made) if isinstance(made, tuple) else 1, call)
+        return made
     mean, var = (_wide(call[n]).reshape(-1, 1) for n in ("running_mean", "running_var"))
     bad = ~np.isfinite(rows) | ~np.isfinite(mean + var + w + b) | ~(var + eps > 0)
     values = np.where(bad, 0.0, rows), _finite(mean), np.where(var + eps > 0, var, 1.0), _finite(w), _finite(b), _number(eps)
@@ -122,6 +142,26 @@ def _batch_norm(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
         return (x - m) * w / (v + e).sqrt() + b
 
     return at.formula(nearest, back(bad), formula, *values, place=back)
+
+
+def _renew(at: At, number: int, call: dict[str, Any]) -> None:
+    """(1 - m) old + m new, in place of what rounding to nearest has written."""
+    x, m = np.asarray(call["input"]), Fraction(float(call["momentum"]))
+    for moment in ("mean", "var"):
+        running, old = call[f"running_{moment}"], call["old"][f"running_{moment}"]
+        if running is None or not x.size:
+            continue
+        good = np.flatnonzero(np.isfinite(x).all(axis=(0, *range(2, x.ndim))) & np.isfinite(old))
+        news = nn._normalization._exact_news(x, good, moment)
+        values = {c: (1 - m) * Fraction(float(old[c])) + m * v for c, v in zip(good.tolist(), news, strict=True)}
+        wide = np.array([float(values.get(c, 0)) for c in range(old.size)])
+        own = At(at.mode, at.seed, _random_modes.part(at.stream, number * _random_modes.APART))
+
+        def value(c: int, values: dict[int, Fraction] = values) -> Fraction:
+            return values.get(c, Fraction(0))
+
+        running[...] = own.rational(np.array(running), value, wide)
+        number += 1
 
 
 def _loss_gradient(slope: Callable[[Fraction, Fraction], Fraction], limit: str = "") -> Callable[..., _Array]:
@@ -146,48 +186,6 @@ def _loss_gradient(slope: Callable[[Fraction, Fraction], Fraction], limit: str =
 
 def _sign(d: Fraction) -> Fraction:
     return Fraction((d > 0) - (d < 0))
-
-
-def _nll_loss(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    if call["weight"] is not None:
-        raise Lacks("weights")
-    x, t = _wide(call["input"]), np.asarray(call["target"]).reshape(-1)
-    rows = np.moveaxis(x, 1, -1).reshape(-1, x.shape[1]) if x.ndim > 1 else x.reshape(1, -1)
-    used = t != call["ignore_index"]
-    if call["reduction"] == "mean" and not used.any():
-        return nearest
-    chosen = np.where(used, rows[np.arange(t.size), np.where(used, t, 0)], 0.0)
-
-    def value(i: int) -> Fraction:
-        if call["reduction"] == "none":
-            return -Fraction(float(chosen[i]))
-        total = -sum(map(Fraction, chosen.tolist()), Fraction(0))
-        return total / int(used.sum()) if call["reduction"] == "mean" else total
-
-    options = {n: call[n] for n in ("ignore_index", "reduction")}
-    return at.rational(nearest, value, np.asarray(call["function"](x, call["target"], **options)))
-
-
-def _logits(at: At, nearest: _Array, call: dict[str, Any]) -> _Array:
-    if call["weight"] is not None or call["pos_weight"] is not None:
-        raise Lacks("weights")
-    x, y = (v.reshape(-1, 1) for v in np.broadcast_arrays(_wide(call["input"]), _wide(call["target"])))
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise Lacks("infinities and NaN")
-    values = [x, y, np.abs(x), (x >= 0).astype(np.float64)]
-
-    def each(x: Any, y: Any, size: Any, up: Any) -> Any:
-        return x * up - x * y + ((-size).exp() + 1.0).log()
-
-    none = np.zeros(nearest.shape, bool)
-    if call["reduction"] == "none":
-        return at.formula(nearest, none, each, *values, place=lambda r: r.reshape(nearest.shape))
-    n = float(x.size) if call["reduction"] == "mean" else 1.0
-
-    def whole(n: Any, *parts: Any) -> Any:
-        return each(*(p.at(0) for p in parts)).total(0) / n
-
-    return at.formula(nearest, none, whole, _number(n), *(v[None] for v in values), place=lambda r: r.reshape(()))
 
 
 # --- linear algebra: each is given the rounder of the call, what it returned to nearest and its arguments
@@ -262,6 +260,10 @@ def _cholesky(rounder: Rounder, made: _Array, call: dict[str, Any]) -> _Array:
     return _delivered(factors, made)
 
 
+def _cho_factor(rounder: Rounder, made: Any, call: dict[str, Any]) -> Any:
+    return _cholesky(rounder, made[0], {"a": call["a"], "upper": not call["lower"]}), made[1]
+
+
 def _lu_factor(rounder: Rounder, made: Any, call: dict[str, Any]) -> Any:
     (x,) = _matrices(call["a"])
     rounder.next(x.size)
@@ -287,7 +289,7 @@ def _cho_solve(rounder: Rounder, made: _Array, call: dict[str, Any]) -> _Array:
 
 
 FUNCTIONS: dict[str, tuple[Any, Callable[[At, _Array, dict[str, Any]], _Array]]] = {
-    "_conv": (_convolution._conv, _conv),
+    "_conv": (_convolution._conv, of_finite(_conv, "x", "w")),
     "_avg_pool": (_pooling._avg_pool, _avg_pool),
     "_adaptive_avg_pool": (_pooling._adaptive_avg_pool, _adaptive_avg_pool),
     "batch_norm": (nn.batch_norm, _batch_norm),
@@ -298,8 +300,6 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[At, _Array, dict[str, Any]], _Array]]]
         _loss_gradient(lambda d, size: d / size if abs(d) < size else _sign(d), "beta"),
     ),
     "huber_loss_backward": (nn.huber_loss_backward, _loss_gradient(lambda d, size: max(-size, min(d, size)), "delta")),
-    "nll_loss": (nn.nll_loss, _nll_loss),
-    "binary_cross_entropy_with_logits": (nn.binary_cross_entropy_with_logits, _logits),
 }
 MATRICES: dict[str, tuple[Any, Callable[[Rounder, Any, dict[str, Any]], Any]]] = {
     "solve": (linalg.solve, _solve),
@@ -308,6 +308,7 @@ MATRICES: dict[str, tuple[Any, Callable[[Rounder, Any, dict[str, Any]], Any]]] =
     "det": (linalg.det, _det),
     "slogdet": (linalg.slogdet, _slogdet),
     "cholesky": (linalg.cholesky, _cholesky),
+    "cho_factor": (linalg.cho_factor, _cho_factor),
     "lu_factor": (linalg.lu_factor, _lu_factor),
     "cho_solve": (linalg.cho_solve, _cho_solve),
 }
@@ -318,6 +319,7 @@ DECOMPOSED: dict[str, Any] = {
     "eigvalsh": _orthogonal.eigvalsh,
     "svd": _orthogonal.svd,
     "svdvals": _orthogonal.svdvals,
+    "spectral_norm": _orthogonal.spectral_norm,
     "pinv": _orthogonal.pinv,
     "matrix_rank": _orthogonal.matrix_rank,
 }

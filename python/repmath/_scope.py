@@ -15,8 +15,11 @@ _current: ContextVar["scope | None"] = ContextVar("repmath_scope", default=None)
 _FREE = frozenset(
     "embedding _of_arrays fftshift ifftshift _max_pool _adaptive_max_pool Accumulator.add Accumulator.add_products".split()
 )
+_STEPS = ("sgd_step", "adam_step", "adamw_step")  # which have four numbers of arrays
+_OWN = ("matmul", "clip_grad_norm", "batch_norm")  # which have a step up or down of their own
 _DRAWING = ("repmath.random", "repmath._distributions", "repmath._draws")
 _HANDLERS: dict[str, Callable[..., Any]] = {}
+_CALLS: set[str] = set()  # whose handlers take the arguments as a tuple and a dict
 # What rounding.py gives: "ufunc", the result of a ufunc, its arguments and keywords in a scope; "up_down", an array whose numbers have moved.
 _GIVEN: dict[str, Callable[..., Any]] = {}
 
@@ -33,14 +36,11 @@ def _unsigned(name: str, value: Any, bits: int) -> int:
 class scope:
     """Inside, NumPy functions of repmath round at random: ``with repmath.rounding.scope("stochastic", seed=0, sample=1):``.
 
-    Every elementwise function has all three modes; so have `repmath.sum`, `mean`, `var`, `std`, `norm`, `cumsum`, `dot`, `vdot`, `vecdot`, `matvec`, `vecmat`,
-    `matmul`, `tensordot`, `einsum` of one or two operands, `segment_sum`, `scatter_add`, `index_add`, `embedding_grad`, `array_api.prod`, `cumulative_prod` and `linspace`, the functions of
-    `repmath.fft`, and of `repmath.nn` softmax, log_softmax, logsumexp and their gradients, layer, RMS, group, instance and batch norm, convolutions and average pools with their gradients,
-    gradients of maximum pools, losses of pairs and their gradients, and `cross_entropy`, `nll_loss` and `binary_cross_entropy_with_logits` without weights; and of `repmath.linalg` solve, inv,
-    solve_triangular, det, slogdet, cholesky, lu_factor, lu_solve, cho_solve, matrix_power, cross, qr, eigh, eigvalsh, svd, svdvals, pinv and matrix_rank. "up_down" has every function that returns
-    arrays of floats or complex numbers. Others, and methods of ufuncs such as `reduce`, raise TypeError: nothing inside rounds to nearest instead. Functions that move
-    or select elements, accumulators and random draws are as they are outside. Arrays that are rounded are numbered in program order, and
-    their elements have the words of stream ``sample * 2**32`` + that number. A scope holds for its thread, or asyncio task; one inside
+    Every function of arrays that rounds has all three modes: elementwise functions, all of `repmath`, `nn`, `linalg`, `fft`, `special`, `array_api` and the steps of
+    `optim`. Methods of ufuncs such as `reduce` raise TypeError, and so do matrices with infinities and singular ones: nothing inside rounds to nearest
+    instead. Functions that move or select elements, accumulators, random draws and NumPy's own functions, such as `astype`, are as they are outside. Arrays that
+    are rounded are numbered in program order, and their elements have the words of stream ``sample * 2**32`` + that number. A call has one number, a step of
+    an optimiser four; a call's further arrays have the words from element 2**40 on, 2**41 and so forth. A scope holds for its thread, or asyncio task; one inside
     another has numbers of its own. For PyTorch's operators there is `repmath.torch.stochastic`.
 
     Parameters
@@ -105,6 +105,8 @@ class scope:
             parts = [self._stepped(v) for v in made]
             return type(made)(*parts) if hasattr(made, "_fields") else tuple(parts)
         array = np.asarray(made)
+        if array.dtype.kind in "iub" or isinstance(made, bool):
+            return made
         moved = _GIVEN["up_down"](array, **self.next())
         if isinstance(made, np.ndarray):
             made[...] = moved
@@ -126,12 +128,24 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     """What a function returns in the scope that is open here; NotImplemented where there is none, or it rounds nothing."""
     here = _current.get()
     name = function.__qualname__
-    if here is None or name in _FREE or function.__module__.startswith(_DRAWING):
+    if here is None:
         return NotImplemented
     rounds = _HANDLERS.get(name)
     token = _current.set(None)
     try:
-        if here.mode == "up_down" and (rounds is None or name != "matmul"):
+        if (
+            name in _FREE
+            or (rounds is None and function.__module__.startswith(_DRAWING))
+            or keywords.get("rounding") is not None
+        ):
+            with _core.Environment():
+                return function(*arguments, **keywords)  # and what these call is as it is outside
+        if name in _STEPS:
+            words = here.next()
+            here.calls += 3
+            with _core.Environment():
+                return function(*arguments, rounding=here.mode, **keywords, **words)
+        if here.mode == "up_down" and name not in _OWN:
             made = function(*arguments, **keywords)
             if made is None:
                 raise TypeError(
@@ -140,6 +154,8 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
             return here._stepped(made)
         if rounds is None:
             raise TypeError(f"{name.lstrip('_')} has no {here.mode} rounding: it cannot be called in repmath.rounding.scope")
+        if name in _CALLS:  # whose own arguments may have the names of words
+            return rounds(here.mode, arguments, keywords, **here.next())
         return rounds(here.mode, *arguments, **keywords, **here.next())
     finally:
         _current.reset(token)

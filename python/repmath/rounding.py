@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _dlpack, _frameworks, _random_modes, _scope
-from ._dtypes import NAMES
+from . import _core, _dlpack, _frameworks, _random_modes, _reductions, _scope
+from ._dtypes import NAMES, check_held
 from ._random_modes import RANDOM_MODES, dot, matmul, sum, words
 from ._scope import scope
 
@@ -102,6 +102,8 @@ def _in_scope(ufunc: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], 
 
 
 def _step(array: np.ndarray, seed: int, stream: int) -> np.ndarray:
+    if array.dtype.name.startswith("float8"):
+        return np.asarray(_scope._GIVEN["up_down of 8 bits"](array, seed, stream))
     if array.dtype not in NAMES and array.dtype.kind != "c":
         raise TypeError(f"a result of {array.dtype} has no random rounding")
     return _random_modes.up_down(array, seed, stream)
@@ -113,19 +115,31 @@ _core.set_scoped(_scope._scoped)
 
 @_scope.handler("sum")
 def _sum(
-    mode: str, a: Any, *, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, **words: int
+    mode: str, a: Any, *, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, **words: Any
 ) -> Any:
+    x = np.asarray(a)
     if where is not True:
-        raise TypeError(f"where must be True in a scope of {mode} rounding")
-    if np.ndim(initial) or initial != 0:
-        raise TypeError(f"initial must be 0 in a scope of {mode} rounding")
-    return sum(a, mode, axis, keepdims=keepdims, dtype=dtype, out=out, **words)
+        x = np.where(_reductions.mask_of(where, x.shape), x, np.zeros((), x.dtype))  # zeros add nothing
+    extra = np.asarray(initial)
+    if extra.ndim or initial != 0:
+        if extra.ndim:
+            raise ValueError(f"initial must be a scalar, not an array of shape {extra.shape}")
+        for name, part in (("a", x), ("initial", extra)):
+            check_held(name, part)
+        target = _reductions._result_dtype(dtype, x.dtype)
+        axes, _, shape = _reductions._axes(x, axis, keepdims)
+        rows = np.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+        rows = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
+        more = np.broadcast_to(extra, (*rows.shape[:-1], 1))
+        made = sum(np.concatenate((rows, more), -1, dtype=np.float64), mode, -1, dtype=target, **words)
+        return _random_modes._deliver(np.asarray(made).reshape(shape), out)
+    return sum(x, mode, axis, keepdims=keepdims, dtype=dtype, out=out, **words)
 
 
 @_scope.handler("dot")
 def _dot(mode: str, a: Any, b: Any, *, out: Any, **words: int) -> Any:
     if np.ndim(a) != 1 or np.ndim(b) != 1:
-        raise TypeError(f"a and b must be vectors in a scope of {mode} rounding; matmul has more axes")
+        return _scope._HANDLERS["_dot_general"](mode, (a, b, out), {}, **words)
     made = dot(a, b, mode, **words)
     return made if out is None else _random_modes._deliver(np.asarray(made), out)
 

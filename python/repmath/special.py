@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import _random_special
 from ._dtypes import F64, beyond_f64, common, is_float, is_integer
 from ._environment import guarded
 from ._narrow import convert_array
@@ -188,3 +189,6 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Any:
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Any:
     """The regularised upper incomplete gamma function, RN(1 - P(a, x)). Arguments and errors as of `gammainc`."""
     return _two("igammac", a=a, x=x)
+
+
+_random_special.enter({name: globals()[name] for name in __all__})

@@ -9,7 +9,7 @@ import pytest
 import rounding_oracle
 
 import repmath
-from repmath import _core, _random_modes, nn, optim, random, rounding
+from repmath import _core, _random_modes, nn, random, rounding
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 rng = np.random.default_rng(3)
@@ -57,12 +57,6 @@ def test_out_where_and_numbers():
             repmath.exp(X, dtype="f8")
         with pytest.raises(TypeError, match="arguments"):
             repmath.add(X)
-        with pytest.raises(TypeError, match="where"):
-            repmath.sum(X, where=X > 1)
-        with pytest.raises(TypeError, match="initial"):
-            repmath.sum(X, initial=1.0)
-        with pytest.raises(TypeError, match="a and b"):
-            repmath.dot(X, Y.T)
         assert block.calls >= 4
     total = np.empty(3, "f4")
     with rounding.scope("random", seed=2):
@@ -72,21 +66,11 @@ def test_out_where_and_numbers():
 def test_what_lacks_a_mode_raises():
     """Nothing rounds to nearest inside; the control is that all of it does outside."""
     calls = [
-        lambda: nn.kl_div(X, Y),
-        lambda: nn.layer_norm(X, 4, return_statistics=True),
-        lambda: nn.cross_entropy(X, np.array([0, 1, 2]), np.ones(4, "f4")),
-        lambda: repmath.mean(X, where=X > 1),
-        lambda: repmath.vdot(X.astype(int), Y.astype(int)),
-        lambda: repmath.einsum("ij,kj,kl->il", X, Y, Y),
-        lambda: nn.scaled_dot_product_attention(X[None], X[None], X[None]),
-        lambda: nn.kl_div_backward(np.float32(1), X, Y),
-        lambda: nn.batch_norm_backward(X, Y, X[0], X[0] ** 2, training=False),
         lambda: repmath.add.reduce(X),
         lambda: repmath.multiply.accumulate(X),
         lambda: repmath.multiply.reduceat(X, [0, 1]),
         lambda: repmath.add.at(X.copy(), 0, 1.0),
         lambda: repmath.multiply.outer(X[0], Y[0]),
-        lambda: optim.sgd_step(X.copy(), Y, lr=0.1),
     ]
     for call in calls:
         call()

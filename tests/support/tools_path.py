@@ -12,6 +12,13 @@ def manifest():
     return re.findall(r"^RM_FUNCTION\((\w+),", (ROOT / "crlibm/functions.def").read_text(), re.M)
 
 
+def returned():
+    """What each of PyTorch's operators returns, by its name, as the table says."""
+    lines = (ROOT / "python/repmath/torch/_aten/operators.txt").read_text(encoding="utf-8").splitlines()
+    cells = (line.split("  ") for line in lines if line and not line.startswith("#"))
+    return {row[0]: row[3] if len(row) > 3 else "its elements as they are" for row in cells}
+
+
 def powers():
     """The names of the powers with an integer of crlibm/powers.def, in order."""
     return tuple(re.findall(r"^RM_POWER\((\w+),", (ROOT / "crlibm/powers.def").read_text(), re.M))

@@ -54,17 +54,15 @@ class Operator:
     name: str
     way: str  # moves, rounds, composes, draws
     function: str
-    returns: str
 
 
 def lines() -> Iterator[Operator]:
-    """The table, line by line."""
-    text = pathlib.Path(__file__).with_name("operators.txt").read_text(encoding="utf-8")
+    """The table, line by line. A wheel has it without the texts of what is returned."""
+    places = [pathlib.Path(__file__).with_name(f"operators.{end}") for end in ("short", "txt")]
+    text = next(place for place in places if place.exists()).read_text(encoding="utf-8")
     for line in text.splitlines():
         if line and not line.startswith("#"):
-            name, way, *rest = line.split("  ")
-            function, returns = rest if rest else ("", "its elements as they are")
-            yield Operator(name, way, function, returns)
+            yield Operator(*[*line.split("  "), ""][:3])
 
 
 def _exact(values: Iterable[Any]) -> bool:
