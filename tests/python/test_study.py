@@ -501,6 +501,10 @@ def net():
     return torch.nn.Linear(1, 1)
 def wrong():
     return 1.0
+def single(seed):
+    return 3
+def named(seed):
+    return {"predictions": [0], "labels": [0], "weights": {"a": 1.0}}
 """
 
 
@@ -515,6 +519,10 @@ def wrong():
         (["variability", "S:step", "--model", "other"], "has no function 'other'"),
         (["harmonic", "--n", "1"], "n must be an integer of at least 2"),
         (["arms", "S:step", "--runs", "1"], "runs must be an integer of at least 2"),
+        (["arms", "S:step", "--seed", "-1"], "seed must be an integer from 0"),
+        (["arms", "S:single", "--runs", "2", "--arm", "IMPL"], "single must return a dict of arrays, not int"),
+        (["arms", "S:named", "--runs", "2", "--arm", "IMPL"], "named must return an array of numbers as 'weights', not dict"),
+        (["warden", "--seed", "-1"], "seed must be an integer from 0"),
         (["cost", "nowhere.py:step"], "script 'nowhere.py' is no file"),
     ],
 )
@@ -543,6 +551,13 @@ def test_an_interrupted_command_says_that_it_goes_on(tmp_path, capsys, monkeypat
     monkeypatch.setattr(_variability, "_save", save)
     assert cli.main(command) == 0
     table = (tmp_path / "out" / "digits.csv").read_text()
+    head, row = (line.split(",") for line in table.splitlines())
+    cells = dict(zip(head, row, strict=True))
+    assert (
+        cells["elements"] == "2"
+        and 0 <= float(cells["share censored"]) <= 1
+        and float(cells["interval from"]) <= float(cells["median"])
+    )
     script.write_text(STEP + "\n")  # another script has samples of its own
     assert cli.main(command) == 0 and len(list((tmp_path / "out").glob("samples-*"))) == 2
     assert (tmp_path / "out" / "digits.csv").read_text() == table

@@ -219,6 +219,8 @@ def arms(
     path, name = split_script(script)
     if isinstance(runs, bool) or not hasattr(runs, "__index__") or runs < 2:
         raise ValueError(f"runs must be an integer of at least 2, not {runs!r}")
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed <= 2**64 - 1 - runs:
+        raise ValueError(f"seed must be an integer from 0 to 2**64 - 1 - runs, not {seed!r}")
     folder = pathlib.Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     results: dict[str, list[Run]] = {}

@@ -223,10 +223,15 @@ def _variability(args: argparse.Namespace) -> int:
     rows = []
     for name, each in found.items():
         summary = each.summary()
-        rows.append((name, *(summary[k] for k in ("least", "median", "mean", "censored", "elements"))))
+        rows.append((name, *(summary[k] for k in ("least", "median", "mean", "low", "high", "censored", "elements"))))
         print(f"{name}: {summary['median']:.3g} digits (least {summary['least']:.3g}), {summary['censored']:.0%} censored")
     names = ("result", "least", "median", "mean", "interval from", "to", "share censored", "elements")
     report.table("digits", names, rows, f"Decimal digits that hold, by the estimate {args.method}")
+    ends = "without an upper end by this estimate" if args.method != "parker" else "both ends of it"
+    report.text(
+        f"Digits of the elements of each result. The interval holds with confidence {args.confidence:g}, {ends}; given are the medians of its ends over the elements. "
+        "Censored elements are alike in all samples: they have at least the digits of their format."
+    )
     if _pictures():
         import matplotlib.pyplot as plt
 
@@ -350,10 +355,12 @@ def _guard(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
             print(f"repmath study: {error}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
-            print(
-                f"repmath study: interrupted; what is done is in {args.out}, and the same command goes on from there",
-                file=sys.stderr,
+            kept = (
+                "what is done is in {}, and the same command goes on from there"
+                if run in (_arms, _variability)
+                else "begin again"
             )
+            print(f"repmath study: interrupted; {kept.format(args.out)}", file=sys.stderr)
             return 130
 
     return inside

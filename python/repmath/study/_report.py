@@ -34,6 +34,8 @@ class Report:
 
     def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> str:
         """Writes name.csv, numbers with all their digits, and shows the table. Returns the SHA-256 of the file."""
+        if any(len(row) != len(columns) for row in rows):
+            raise ValueError(f"rows must have {len(columns)} cells, as columns has names")
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)

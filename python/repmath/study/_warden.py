@@ -28,6 +28,8 @@ def warden(triples: Any = None, *, count: int = 1000, seed: int = 0, dtype: Any 
         "rows": for each triple its numbers and how many values steps and the exact sum gave; "most" and "share" with more than one.
     """
     if triples is None:
+        if isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0:
+            raise ValueError(f"seed must be an integer from 0 on, not {seed!r}")
         triples = np.random.default_rng(seed).standard_normal((count, 3))
     terms = np.asarray(triples, dtype)
     if terms.shape[-1:] != (3,):

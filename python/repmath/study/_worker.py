@@ -25,10 +25,15 @@ def main(path: str, name: str, seed: str, reproducible: str, result: str) -> Non
     with block:
         found = module[name](int(seed))
     seconds = time.perf_counter() - start
+    if not isinstance(found, dict):
+        raise SystemExit(f"{name} must return a dict of arrays, not {type(found).__name__}")
     missing = {"predictions", "labels", "weights"} - set(found)
     if missing:
         raise SystemExit(f"{name} returned no {min(missing)!r}")
     arrays: dict[str, Any] = {k: np.asarray(v) for k, v in found.items() if v is not None}
+    for key, array in arrays.items():
+        if array.dtype.kind not in "biuf":
+            raise SystemExit(f"{name} must return an array of numbers as {key!r}, not {type(found[key]).__name__}")
     file = pathlib.Path(result)
     unfinished = file.with_name(f"{file.name}.part.npz")
     np.savez(unfinished, seconds=np.float64(seconds), **arrays)
