@@ -25,6 +25,7 @@ from repmath.torch import (  # noqa: E402
     UncoveredOperatorError,
     _stochastic,
     _stochastic_complex,
+    _stochastic_direct,
     _stochastic_exact,
     _stochastic_lists,
     _stochastic_matrices,
@@ -57,7 +58,17 @@ def calls(monkeypatch):
         made.append((func, *before, list(found) if isinstance(found, tuple) else [found], number))
         return found
 
+    direct = _stochastic_direct.made
+
+    def recorded_directly(about, block, args, kwargs):
+        before, number = aten_exact.kept((args, kwargs)), block.calls
+        found = direct(about, block, args, kwargs)
+        if found is not NotImplemented:
+            made.append((about.func, *before, [found], number))
+        return found
+
     monkeypatch.setattr(_stochastic._Mode, "_one", recorded)
+    monkeypatch.setattr(_stochastic_direct, "made", recorded_directly)
     return made
 
 

@@ -255,6 +255,7 @@ cdef class Elementwise(Call):
     cdef double default
     cdef rm_py_function *functions[4]
     cdef rm_py_function *others[4]
+    cdef bytes name, other
 
     def __init__(self, rule, into, tensors, function=None, other=None, formula=None, number=None, default=0.0, sign=1):
         self.rule, self.into, self.tensors, self.sign, self.default = _RULES[rule], _INTO[into], tensors, sign, default
@@ -262,6 +263,7 @@ cdef class Elementwise(Call):
         self.number, self.place = number, number if isinstance(number, int) else -1
         for i in range(4):
             self.functions[i] = self.others[i] = NULL
+        self.name, self.other = (function or "").encode(), (other or "").encode()
         if function is not None and not rm_py_functions(function.encode(), self.functions):
             raise ValueError(f"there is no function {function}")
         if other is not None and not rm_py_functions(other.encode(), self.others):
@@ -390,6 +392,66 @@ cdef class Elementwise(Call):
         if status != 0:
             _raise(status)
         return out
+
+    def at_random(self, tuple args, dict kwargs, seed, stream, make):
+        """The result under the mode stochastic, of tensors of one shape; NotImplemented for arguments that the call does not know, and for binary64. Where
+        a formula leaves elements open, which are not written: the result, their places in order, the formula and its number. make(tensor) is for a new result
+        of megabytes like that tensor."""
+        cdef Problem p
+        cdef Operand to
+        cdef Operand *x
+        cdef rm_random_rounding r
+        cdef const void *data[MAX_OPERANDS]
+        cdef ptrdiff_t step[MAX_OPERANDS]
+        cdef ptrdiff_t size
+        cdef const char *which
+        cdef int64_t *left = NULL
+        cdef int64_t open = 0
+        cdef int64_t[::1] found
+        cdef int k
+        cdef rm_status status
+        if not self._understood(args, kwargs, &p) or p.second >= 0 or p.formula > RM_FORMULA_SIGMOID:
+            return NotImplemented
+        x, which = &p.operand[p.number == 0], self.name
+        if x.format == RM_FORMAT_F64:
+            return NotImplemented
+        if p.function is NULL or p.function is not self.functions[x.format]:
+            which = self.other
+        out = args[0]
+        if self.into == NEW:
+            out = make(out) if x.n >= 1 << 20 and x.format == RM_FORMAT_F32 else _empty_like(out)
+        if not _operand(out, &to) or to.format != x.format:
+            return NotImplemented
+        size = _SIZES[to.format]
+        for k in range(MAX_OPERANDS):
+            data[k], step[k] = NULL, 0
+            if k < p.count:
+                if k != p.number and not (_same_shape(&to, &p.operand[k]) and _apart(&to, &p.operand[k])):
+                    return NotImplemented
+                data[k], step[k] = <const void *>&p.held if k == p.number else p.operand[k].data, 0 if k == p.number else size
+        r.mode, r.seed, r.stream, r.first = RM_ROUND_STOCHASTIC, seed, stream, 0
+        if p.function is NULL:
+            left = <int64_t *>malloc(to.n * sizeof(int64_t))  # memory that is not touched costs nothing
+            if left is NULL:
+                raise MemoryError
+        with nogil:
+            if p.function is not NULL:
+                status = rm_random_elementwise(which, to.format, to.n, data, step, <void *>to.data, size, &r)
+            else:
+                status = rm_random_formula(p.formula, to.format, to.n, p.a, <void *>data[0], <void *>data[1], <void *>data[2],
+                                           <void *>to.data, &open, left, &r)
+        places = None
+        if open and status == 0:
+            import numpy
+            places = numpy.empty(open, numpy.int64)
+            found = places
+            memcpy(&found[0], left, open * sizeof(int64_t))
+            places.sort()
+        if left is not NULL:
+            free(left)
+        if status != 0:
+            _raise(status)
+        return out if places is None else (out, places, p.formula, p.a)
 
 
 cdef bint _shaped(Problem *p) noexcept:

@@ -26,7 +26,17 @@ cdef class Product(Call):
         self.ndim, self.biased = ndim, biased
 
     cdef object run(self, tuple args, dict kwargs):
+        return self._made(args, kwargs, NULL, None)
+
+    def at_random(self, tuple args, dict kwargs, seed, stream, make):
+        """The same under the mode stochastic, below binary64. make(shape) is for a new result of megabytes."""
+        cdef rm_random_rounding r
+        r.mode, r.seed, r.stream, r.first = RM_ROUND_STOCHASTIC, seed, stream, 0
+        return self._made(args, kwargs, &r, make)
+
+    cdef object _made(self, tuple args, dict kwargs, const rm_random_rounding *r, make):
         cdef Operand a, b, c, bias
+        cdef rm_random_operand left, right, add
         cdef ptrdiff_t sa[3]
         cdef ptrdiff_t sb[3]
         cdef int first = self.biased
@@ -44,12 +54,22 @@ cdef class Product(Call):
         if self.biased and (not _operand(args[0], &bias) or bias.format != a.format or bias.n != n or bias.ndim < 1 or bias.ndim > 2
                             or bias.shape[bias.ndim - 1] != n):
             return NotImplemented
-        out = args[first].new_empty([m, n] if self.ndim == 2 else [a.shape[0], m, n])
+        if r is not NULL and a.format == RM_FORMAT_F64:
+            return NotImplemented
+        shape = [m, n] if self.ndim == 2 else [a.shape[0], m, n]
+        out = make(shape) if r is not NULL and a.format == RM_FORMAT_F32 and a.shape[0] * m * n >= 1 << 20 else args[first].new_empty(shape)
         if not _operand(out, &c):
             return NotImplemented
+        left.base, left.row, left.column = <void *>a.data, sa[1], sa[2]
+        right.base, right.row, right.column = <void *>b.data, sb[1], sb[2]
+        add.base, add.row, add.column = <void *>bias.data, 0, size
         with nogil:
-            status = rm_matmul_batched(a.format, a.format, a.shape[0], m, n, a.shape[2], a.data, sa[0], sa[1], sa[2], b.data, sb[0], sb[1],
-                                       sb[2], bias.data, 0, size, c.data, m * n * size, n * size, size)
+            if r is not NULL:
+                status = rm_random_matmul_batched(a.format, a.format, a.shape[0], m, n, a.shape[2], &left, sa[0], &right, sb[0], &add, 0,
+                                                  <void *>c.data, r)
+            else:
+                status = rm_matmul_batched(a.format, a.format, a.shape[0], m, n, a.shape[2], a.data, sa[0], sa[1], sa[2], b.data, sb[0], sb[1],
+                                           sb[2], bias.data, 0, size, c.data, m * n * size, n * size, size)
         _raise(status)
         return out
 

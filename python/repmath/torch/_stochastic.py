@@ -18,6 +18,7 @@ from .._random_matrices import Refused
 from . import (
     _blocks,
     _stochastic_complex,
+    _stochastic_direct,
     _stochastic_lists,
     _stochastic_matrices,
     _stochastic_quick,
@@ -520,6 +521,7 @@ class stochastic:
         if self.terms is not None and mode == "up_down":
             raise ValueError('sums must be "exact" where mode is "up_down"')
         self._all = self.only == ("*",) and not self.exclude and set(self.phases) == set(PHASES) and where is None
+        self._direct = self._all and mode == "stochastic" and self.terms is None
         self._places = Places()
         self._attention: Any = None
         self.calls = 0
@@ -593,6 +595,11 @@ class _Mode(TorchDispatchMode):
         if not about.rounds:
             return func(*args, **kwargs)
         number = block.calls
+        if about.direct is not None and block._direct and number < 2**32:
+            made = _stochastic_direct.made(about, block, args, kwargs)
+            if made is not NotImplemented:
+                block.calls = number + 1
+                return made
         if block.mode != "up_down" or not block._all or not about.moves or number >= 2**32:
             return self._numbered(name, number, func, args, kwargs, of_complex=any(isinstance(v, complex) for v in args))
         try:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from . import _stochastic_complex, _stochastic_resize, _stochastic_steps
+from . import _stochastic_complex, _stochastic_direct, _stochastic_resize, _stochastic_steps
 from ._aten.table import lines
 
 # What is selected is not rounded, where its tensors have one format.
@@ -21,7 +21,7 @@ class About:
     """What the mode knows of an operator. The name is None where it neither rounds, nor may of sparse tensors or complex numbers, which it may
     make of real ones."""
 
-    __slots__ = ("func", "least", "makes", "may_be_complex", "moves", "name", "rounds")
+    __slots__ = ("direct", "func", "least", "makes", "may_be_complex", "moves", "name", "rounds")
 
     def __init__(self, func: Any) -> None:
         name = func.name().removeprefix("aten::")
@@ -35,5 +35,6 @@ class About:
         self.makes = self.may_be_complex and _stochastic_complex.makes(func)
         self.name = name if self.rounds or self.may_be_complex or _stochastic_steps.may_be_sparse(name) else None
         self.least = _stochastic_resize.ROUNDINGS.get(name, 1)  # arrays that have a number
+        self.direct = _stochastic_direct.call_of(func) if self.rounds and func.namespace == "aten" else None
         # Whether up_down moves what it returns, and no more.
         self.moves = self.rounds and name not in _stochastic_steps.WRITE and not name.startswith(_OF_LISTS)
