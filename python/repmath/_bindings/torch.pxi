@@ -395,7 +395,7 @@ cdef class Elementwise(Call):
 
     def at_random(self, tuple args, dict kwargs, seed, stream, make):
         """The result under the mode stochastic, of tensors of one shape; NotImplemented for arguments that the call does not know, and for binary64. Where
-        a formula leaves elements open, which are not written: the result, their places in order, the formula and its number. make(tensor) is for a new result
+        a formula leaves elements open, which are not written: the result, the bytes of their places, the formula and its number. make(tensor) is for a new result
         of megabytes like that tensor."""
         cdef Problem p
         cdef Operand to
@@ -407,7 +407,6 @@ cdef class Elementwise(Call):
         cdef const char *which
         cdef int64_t *left = NULL
         cdef int64_t open = 0
-        cdef int64_t[::1] found
         cdef int k
         cdef rm_status status
         if not self._understood(args, kwargs, &p) or p.second >= 0 or p.formula > RM_FORMULA_SIGMOID:
@@ -440,15 +439,8 @@ cdef class Elementwise(Call):
             else:
                 status = rm_random_formula(p.formula, to.format, to.n, p.a, <void *>data[0], <void *>data[1], <void *>data[2],
                                            <void *>to.data, &open, left, &r)
-        places = None
-        if open and status == 0:
-            import numpy
-            places = numpy.empty(open, numpy.int64)
-            found = places
-            memcpy(&found[0], left, open * sizeof(int64_t))
-            places.sort()
-        if left is not NULL:
-            free(left)
+        places = (<char *>left)[:open * sizeof(int64_t)] if open else None
+        free(left)
         if status != 0:
             _raise(status)
         return out if places is None else (out, places, p.formula, p.a)

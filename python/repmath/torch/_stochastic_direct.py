@@ -47,7 +47,8 @@ def made(about: Any, block: Any, args: Any, kwargs: Any) -> Any:
     found = about.direct.at_random(args, kwargs, block.seed, (block.sample << 32) + block.calls, _room)
     if type(found) is not tuple:
         return found
-    out, left, formula, a = found
+    out, places, formula, a = found
+    left = np.sort(np.frombuffer(places, np.int64))
     if left.size > _MANY and not any(v is out for v in args):
         return NotImplemented
     before = block.calls
