@@ -59,7 +59,7 @@ _DECOMPOSE = frozenset(
     "geqrf linalg_qr linalg_householder_product ormqr linalg_eigh linalg_svd linalg_pinv linalg_lstsq matrix_exp".split()
 )
 # They round each of their arrays once, which have a number of their own.
-_ONCE = frozenset("arange arange_step linspace histogramdd_edges histc angle".split())
+_ONCE = frozenset("arange arange_step linspace histogramdd_edges histc angle bincount".split())
 _NAMES = {line.name for line in lines() if line.function in _FUNCTIONS | _ONCE | _DECOMPOSE}
 # They write into their arguments themselves.
 WRITE = frozenset(

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ... import _contractions
+from ... import _contractions, _core
 from .._stepwise import HERE
 from .._tensors import as_array, as_tensor
 from . import elementwise, matmul_conv, multistep, reductions  # noqa: F401  # extended here
@@ -177,21 +177,55 @@ def _extend_product(name: str) -> None:
     KERNELS[name] = call
 
 
+def _in_two(x: Any, factor: float) -> list[Any]:
+    """Two binary64 arrays whose sum is the factor times a finite array."""
+    wide = x.astype(np.float64)
+    high = wide * factor
+    size = np.abs(high)
+    if not np.isfinite(wide).all() or not ((wide == 0) | ((size > 2.0**-900) & (size < 2.0**1000))).all():
+        raise Uncovered(
+            "alpha or beta beside numbers that are not finite, or whose products float64 does not hold in two parts"
+        )
+    return [high, np.asarray(_core.ufuncs["fma"](wide, factor, -high))]
+
+
+def _with_factors(c: Any, a: Any, b: Any, beta: float, alpha: float) -> Any:
+    """beta c + alpha a b as one sum of products of binary64 numbers, the parts of beta c times 1. A factor of 0 leaves what it multiplies unread."""
+    vector = b.ndim == 1
+    b = b[..., None] if vector else b
+    shape = (*a.shape[:-1], b.shape[-1])
+    c = np.broadcast_to(c[..., None] if vector else c, shape)
+    left, right = [np.zeros((*a.shape[:-1], 1))], [np.zeros((*b.shape[:-2], 1, b.shape[-1]))]
+    if alpha:
+        left += _in_two(a, alpha)
+        right += [b.astype(np.float64)] * 2
+    if beta:
+        if not np.isfinite(b).all():
+            raise Uncovered("alpha or beta beside numbers that are not finite")
+        ones = np.broadcast_to(np.eye(a.shape[-2]), (*a.shape[:-1], a.shape[-2]))
+        left += [ones, ones]
+        right += _in_two(c, beta)
+    made = products(np.concatenate(left, -1), np.concatenate(right, -2), dtype=a.dtype)
+    return made[..., 0] if vector else made
+
+
 def _extend_product_and_sum(name: str) -> None:
     real = KERNELS[name]
 
     @functools.wraps(real)
     def call(c: _Tensor, a: _Tensor, b: _Tensor, *, beta: Any = 1, alpha: Any = 1) -> _Tensor:
         if not any(map(_is_complex, (a, b, c))):
-            made: _Tensor = real(c, a, b, beta=beta, alpha=alpha)
-            return made
+            plain: _Tensor = real(c, a, b, beta=beta, alpha=alpha)
+            return plain
         if _is_complex(beta) or _is_complex(alpha):
             raise Uncovered("a complex alpha or beta")
         terms = (t.contiguous() for t in _parts(c, _format(a, c)))
         if HERE.steps is not None:
-            if beta != 1 or alpha != 1:
-                raise Uncovered("alpha or beta of complex matrices")
             pairs = zip(terms, _sides(a, b), strict=True)
+            if beta != 1 or alpha != 1:
+                by = float(beta), float(alpha)
+                made = [as_tensor(_with_factors(as_array(t), as_array(p), as_array(q), *by)) for t, (p, q) in pairs]
+                return _joined(*made)
             return _joined(*(as_tensor(products(as_array(p), as_array(q), bias=as_array(t))) for t, (p, q) in pairs))
         return _joined(*(real(t, *side, beta=beta, alpha=alpha) for t, side in zip(terms, _sides(a, b), strict=True)))
 

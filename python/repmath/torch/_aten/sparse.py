@@ -164,9 +164,19 @@ def add_(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
     return x.copy_(_added(x, y, alpha))
 
 
+def _met(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    _one_format(x, y)
+    first, second = (_places(t._indices(), t.shape) for t in (x, y))
+    here, there = torch.isin(first, second), torch.isin(second, first)
+    values = KERNELS["multiply"](x._values()[here], y._values()[there])
+    return torch.sparse_coo_tensor(x._indices()[:, here], values, x.shape, is_coalesced=True, check_invariants=False)
+
+
 @_function(aten.mul.Tensor, aten.mul.Scalar)
 def mul(x: torch.Tensor, y: Any) -> torch.Tensor:
-    """A sparse tensor times a finite number."""
+    """A sparse tensor times a finite number, or times another one, at the places that both have."""
+    if _is_coo(x) and _is_coo(y) and x.shape == y.shape and x.sparse_dim() == y.sparse_dim() == x.ndim:
+        return _met(_coalesced(x), _coalesced(y))
     compressed = x.layout in (torch.sparse_csr, torch.sparse_csc)
     if not (_is_coo(x) or compressed) or _is_sparse(y) or (isinstance(y, torch.Tensor) and y.ndim):
         raise Uncovered("a product of sparse tensors element by element")
