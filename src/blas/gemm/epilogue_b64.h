@@ -148,8 +148,8 @@ RM_FN int rm_is_whole(const rm_epilogue_b64 *e, int64_t j0, int cols) {
 }
 
 /* Rounds a vector of values within err of c to binary32 under the stochastic mode: the bound has room for the rounding of
- * both ends (bound_b64.h). Returns whether all of it is decided. Only numbers above 2^-126, the first of the normal ones, after
- * rounding are: they are above it before, or they would be in its place. Their end below a power of two needs no more. */
+ * both ends (bound_b64.h). Returns whether all of it is decided: only where the result is above 2^-126, the first normal
+ * number. Then both ends are above it, since what is below becomes that number at most. */
 RM_FN int rm_round_quickly(vf64 c, vf64 err, vi64 add, vf64 *y) {
   const int dropped = 53 - rm_precision(RM_F32);
   const vi64 kept = vi64_set1(-(INT64_C(1) << dropped));
