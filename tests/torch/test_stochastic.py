@@ -4,6 +4,7 @@ import functools
 import os
 import subprocess
 import sys
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -20,7 +21,8 @@ import repmath  # noqa: E402
 import repmath.torch  # noqa: E402
 from repmath import _random_convolution as _stochastic_convolution  # noqa: E402
 from repmath import cli, rounding, study  # noqa: E402
-from repmath.torch import UncoveredOperatorError, _blocks, _stochastic, _stochastic_formulas, reproducible, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _blocks, _dispatch_key, _stochastic, reproducible, stochastic  # noqa: E402
+from repmath.torch import _stochastic_formulas as _formulas  # noqa: E402
 
 FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 pytestmark = pytest.mark.filterwarnings("ignore")  # models of tests are made outside
@@ -341,6 +343,7 @@ def test_modes_beside_the_block_change_no_bit(mode):
     with stochastic(seed=8, mode=mode):
         assert inside == chain(x)
     assert _blocks._length() == 0
+    assert not torch._C._dispatch_tls_is_dispatch_key_included(_dispatch_key.STEPS_KEY)
 
 
 def test_a_linear_map_without_gradients_is_not_left_out():
@@ -365,6 +368,55 @@ def test_blocks_nest_and_end():
     with repmath.torch.reproducible():
         plain = a @ a
         assert bits(plain) != bits(first)
+
+
+def test_a_block_changes_no_attention_of_other_threads():
+    """Whether attention is one operator or its steps is a thread's: blocks of several threads end in any order, and the choice that PyTorch keeps for the
+    whole process is left alone."""
+    g = torch.Generator().manual_seed(2)
+    q = torch.randn(2, 3, 7, 8, generator=g)
+    attention = functools.partial(torch.nn.functional.scaled_dot_product_attention, q, q, q, is_causal=True)
+
+    def flags():
+        of = torch.backends.cuda
+        return of.flash_sdp_enabled(), of.mem_efficient_sdp_enabled(), of.math_sdp_enabled()
+
+    def with_reproducible():
+        with reproducible():
+            return attention()
+
+    before, whole = flags(), with_reproducible()
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # the control
+        assert not torch.equal(with_reproducible(), whole)
+    with stochastic(1):
+        alone = attention()
+    turns = [threading.Event() for _ in range(4)]
+    made = {}
+
+    def first():
+        with stochastic(1):
+            turns[0].set()
+            assert turns[1].wait(60)
+            made["first"] = attention()
+        turns[2].set()
+
+    def second():
+        assert turns[0].wait(60)
+        with stochastic(1):
+            turns[1].set()
+            assert turns[2].wait(60)  # the other block, which began first, has ended
+            made["second"] = attention()
+            turns[3].set()
+
+    threads = [threading.Thread(target=f) for f in (first, second)]
+    for t in threads:
+        t.start()
+    assert turns[0].wait(60)
+    assert torch.equal(with_reproducible(), whole) and flags() == before
+    for t in threads:
+        t.join(60)
+    assert turns[3].is_set() and torch.equal(made["first"], alone) and torch.equal(made["second"], alone)
+    assert torch.equal(with_reproducible(), whole) and flags() == before
 
 
 @pytest.mark.parametrize(
@@ -575,8 +627,8 @@ def test_formulas_whose_elements_are_left_open(name, inside, monkeypatch):
     n, a = 20_000, 2.0**-60 + 0.75
     arrays = [(rng.integers(1, 2**12, n) * 2.0 ** rng.integers(-40, 3, n)).astype("f4") for _ in range(arity)]
     left = []
-    settle = _stochastic_formulas.settle
-    monkeypatch.setattr(_stochastic_formulas, "settle", lambda *call: left.extend(call[4]) or settle(*call))
+    settle = _formulas.settle
+    monkeypatch.setattr(_formulas, "settle", lambda *call: left.extend(call[4]) or settle(*call))
     monkeypatch.setattr(
         _stochastic._random_modes, "formula", functools.partial(open_formula, _stochastic._random_modes.formula)
     )

@@ -42,6 +42,7 @@ class Home:
         self.flushed: bool | None = None  # what the thread did before; None while it has no modes
         self.by_key = False  # whether the dispatcher calls by the key, or else the mode
         self.above = 0  # modes that were entered after the library's and are not left yet
+        self.random = 0  # blocks that round at random, in which attention is taken in steps: each of them rounds
 
     def modes(self) -> tuple[Any, ...]:
         """The library's mode, and above it those of blocks that round at random."""
@@ -86,8 +87,13 @@ class Home:
             self.dispatch.rounding = (*self.dispatch.rounding, mode)
         else:
             mode.__enter__()
+        self.random += 1
+        _dispatch_key.include_steps(True)
 
     def stop_rounding_by(self, mode: Any) -> None:
+        self.random -= 1
+        if own() is self:  # else its thread sees it when it has left its last block
+            _dispatch_key.include_steps(self.random > 0)
         if self.has(mode):
             self.dispatch.rounding = tuple(m for m in self.dispatch.rounding if m is not mode)
             if not self.by_key:
@@ -240,7 +246,8 @@ def _uninstall(home: Home) -> None:
     home.become_mode()
     for mode in reversed(home.modes()):
         _remove(mode, _modes, _pop, _push)
-    home.dispatch.rounding = ()
+    home.dispatch.rounding, home.random = (), 0
+    _dispatch_key.include_steps(False)
     torch._C._stash_obj_in_tls(_IN_TLS, None)
     if _pool_is_reached():
         _pools.release(_parallel())

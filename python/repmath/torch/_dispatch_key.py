@@ -9,7 +9,8 @@ inside of a block must see an operator before the library does, and tensors of c
 themselves: then the library is a mode, too.
 
 The key of modes for tests lies above autograd, and PyTorch uses it nowhere else. It serves operators that PyTorch composes of others, and
-that the library computes as a whole.
+that the library computes as a whole. The key of wrappers for tests lies there too: it serves attention that is composed in a thread. PyTorch's own
+flags for that belong to the process, so that a block in one thread would change the bits of another one's.
 """
 
 import contextlib
@@ -19,9 +20,10 @@ from typing import Any
 import torch
 from torch.library import Library, fallthrough_kernel
 
-_NAME, _WHOLE_NAME = "Fake", "TESTING_ONLY_GenericMode"
+_NAME, _WHOLE_NAME, _STEPS_NAME = "Fake", "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
 KEY: Any = torch._C._parse_dispatch_key(_NAME)
 WHOLE_KEY: Any = torch._C._parse_dispatch_key(_WHOLE_NAME)
+STEPS_KEY: Any = torch._C._parse_dispatch_key(_STEPS_NAME)
 _LIBRARIES: list[Library] = []  # what is registered lasts as long as these
 
 # They make tensors whose elements are not set.
@@ -47,20 +49,35 @@ def register(called: Callable[..., Any], passed: list[Any]) -> None:
     _LIBRARIES.extend((every, aten))
 
 
+def _register(key: str, functions: dict[str, Callable[..., Any]], first: bool) -> None:
+    if first:  # of the key: it passes all others
+        every = Library("_", "IMPL", key)  # noqa: TOR901
+        every.fallback(fallthrough_kernel, key)
+        _LIBRARIES.append(every)
+    aten = Library("aten", "IMPL", key)  # noqa: TOR901
+    for name, function in functions.items():
+        aten.impl(name, function)
+    _LIBRARIES.append(aten)
+
+
 def register_wholes(functions: dict[str, Callable[..., Any]]) -> None:
     """Let the dispatcher call these functions for composed operators of the given names."""
-    every = Library("_", "IMPL", _WHOLE_NAME)  # noqa: TOR901
-    every.fallback(fallthrough_kernel, _WHOLE_NAME)
-    _LIBRARIES.append(every)
-    register_more(functions)
+    _register(_WHOLE_NAME, functions, first=True)
 
 
 def register_more(functions: dict[str, Callable[..., Any]]) -> None:
     """The same, of further names."""
-    aten = Library("aten", "IMPL", _WHOLE_NAME)  # noqa: TOR901
-    for name, function in functions.items():
-        aten.impl(name, function)
-    _LIBRARIES.append(aten)
+    _register(_WHOLE_NAME, functions, first=False)
+
+
+def register_steps(functions: dict[str, Callable[..., Any]]) -> None:
+    """Let the dispatcher call these functions where operators are taken in steps."""
+    _register(_STEPS_NAME, functions, first=True)
+
+
+def include_steps(on: bool) -> None:
+    """Whether operators are taken in steps in this thread."""
+    torch._C._dispatch_tls_set_dispatch_key_included(STEPS_KEY, on)
 
 
 def include_wholes(on: bool) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import repmath
@@ -17,6 +16,7 @@ from .._dtypes import NAMES
 from .._random_matrices import Refused
 from . import (
     _blocks,
+    _dispatch_key,
     _stochastic_complex,
     _stochastic_direct,
     _stochastic_lists,
@@ -523,7 +523,6 @@ class stochastic:
         self._all = self.only == ("*",) and not self.exclude and set(self.phases) == set(PHASES) and where is None
         self._direct = self._all and mode == "stochastic" and self.terms is None
         self._places = Places()
-        self._attention: Any = None
         self.calls = 0
         self.uncovered: Counter[str] = Counter()
         self._blocks: list[tuple[reproducible, _Mode, _blocks.Home]] = []
@@ -542,8 +541,6 @@ class stochastic:
             self.calls = 0  # a block that is entered again computes the same
             if not self._all:
                 self._places.__enter__()
-            self._attention = sdpa_kernel(SDPBackend.MATH)  # attention as PyTorch composes it: each step rounds
-            self._attention.__enter__()
         self._blocks.append((block, mode, home))
         return self
 
@@ -552,7 +549,6 @@ class stochastic:
         if not self._blocks:
             if not self._all:
                 self._places.__exit__(*exception)
-            self._attention.__exit__(*exception)
         try:
             home.stop_rounding_by(mode)
         finally:
@@ -574,6 +570,22 @@ class stochastic:
         if self.strict:
             raise UncoveredOperatorError(f"aten.{name}", call_site(), f"under {self.mode} rounding {reason} not there")
         self.uncovered[f"{name}: {reason} not there"] += 1
+
+
+def _attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """Attention as PyTorch composes it, since each step rounds; a mask of truth values is what PyTorch makes of it."""
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill(attn_mask.logical_not(), float("-inf"))
+    options = {"scale": scale, "enable_gqa": enable_gqa}
+    return torch.ops.aten._scaled_dot_product_attention_math(
+        query, key, value, attn_mask, dropout_p, is_causal, None, **options
+    )[0]
+
+
+_dispatch_key.register_steps({"scaled_dot_product_attention": _attention})
 
 
 class _Mode(TorchDispatchMode):
