@@ -4,7 +4,7 @@ import numpy as np
 
 from repmath._dtypes import FORMATS
 
-SCIPY = {"sigmoid": "expit", "log_sigmoid": "log_expit"}
+SCIPY = {"sigmoid": "expit", "log_sigmoid": "log_expit", "lgamma": "gammaln"}
 # PyTorch's names where they differ, and those that are not public functions with an `out`.
 TORCH = {
     "exp10": None,
@@ -23,6 +23,7 @@ RANGES = {
     **dict.fromkeys(("asin", "acos", "atanh"), (-1.0, 1.0)),
     "acosh": (1.0, 8.0),
     "log1p": (-0.9, 8.0),
+    **dict.fromkeys(("lgamma", "digamma", "trigamma"), (0.1, 30.0)),
     "betaln": (0.0, 20.0),
 }
 

@@ -35,6 +35,5 @@ rm_isa_sources(src/nn/rows/kernels.c src/nn/rows/wide.c src/nn/loss/kernels.c sr
 # The accurate phase is most of the code of these files, and -O3 would unroll and duplicate it; the last file serves the few totals that those leave undecided.
 set_source_files_properties(src/nn/norm/normalize.c src/nn/norm/weight.c src/nn/softmax/api.c src/nn/pool/api.c
   PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
-set_source_files_properties(src/nn/rows/accurate.c src/nn/loss/api.c src/nn/loss/bce.c src/nn/cross_entropy/api.c src/nn/cross_entropy/logarithms.c src/nn/loss/kl_div.c
-  src/nn/formula/accurate.c src/nn/optim/accurate.c src/nn/sample/api.c src/nn/sample/grid.c
-  PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+rm_seldom(src/nn/rows/accurate.c src/nn/loss/api.c src/nn/cross_entropy/api.c src/nn/formula/accurate.c src/nn/optim/accurate.c)
+set_source_files_properties(src/nn/loss/bce.c src/nn/loss/kl_div.c src/nn/cross_entropy/logarithms.c src/nn/sample/api.c src/nn/sample/grid.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")

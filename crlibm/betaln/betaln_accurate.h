@@ -6,11 +6,6 @@
 #include "betaln_dd.h"
 #include "betaln_mp.h"
 
-#define RM_NUM dd_ball
-#define RM_BETALN_FROM 20
-#include "betaln_formula.h"
-#undef RM_NUM
-#undef RM_BETALN_FROM
 #define RM_NUM mp_ball
 #define RM_BETALN_FROM 256
 #include "betaln_formula.h"

@@ -16,3 +16,9 @@ RM_FN void rm_dd_ball_half_log_2pi(rm_dd_ball *r, int n) {
   (void)n;
   rm_dd_ball_finish(r, RM_LGAMMA_HALF_LOG_2PI, RM_LGAMMA_HALF_LOG_2PI_LO, 1, 0x1p-105);
 }
+
+#define RM_NUM dd_ball
+#define RM_BETALN_FROM 20
+#include "betaln_formula.h"
+#undef RM_NUM
+#undef RM_BETALN_FROM

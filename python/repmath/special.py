@@ -15,7 +15,25 @@ from ._environment import guarded
 from ._narrow import convert_array
 from ._special import bessel, functions
 
-__all__ = ["gammainc", "gammaincc", "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1", "zeta"]
+__all__ = [
+    "beta",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "j0",
+    "j1",
+    "k0",
+    "k0e",
+    "k1",
+    "k1e",
+    "y0",
+    "y1",
+    "zeta",
+]
 
 _Array = np.ndarray[Any, Any]
 
@@ -173,6 +191,21 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Any:
         The shapes do not broadcast; else as in `i0`.
     """
     return _two("zeta", x=x, q=q)
+
+
+@guarded
+def gamma(x: ArrayLike) -> Any:
+    """The gamma function, RN(Γ(x)): ±inf at ±0, NaN at negative integers and -inf. Arguments and errors as of `i0`."""
+    return _one("gamma", x)
+
+
+@guarded
+def beta(a: ArrayLike, b: ArrayLike) -> Any:
+    """The beta function of positive numbers, RN(∫_0^1 t^(a-1) (1-t)^(b-1) dt).
+
+    inf where one argument is 0, 0 where one is inf; NaN below 0, and of 0 and inf. Arguments and errors as of `zeta`.
+    """
+    return _two("beta", a=a, b=b)
 
 
 @guarded

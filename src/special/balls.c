@@ -1,10 +1,10 @@
 /* Special functions in double-double with running bounds of their errors (crlibm/enclosure/dd_ball.h): Bessel's Y and
- * K, Airy's Ai, Hurwitz's zeta, the incomplete gamma functions and sin(x)/x. Only what series and expansions leave out
- * is added to the bounds here; where they do not serve, the value is unknown, and the caller computes it. Compiled
- * once: the loops are scalar. */
+ * K, Airy's Ai, Hurwitz's zeta, gamma and beta, the incomplete gamma functions and sin(x)/x. Only what series and
+ * expansions leave out is added to the bounds here; where they do not serve, the value is unknown, and the caller
+ * computes it. Compiled once: the loops are scalar. */
 #include <stddef.h>
 
-#include "../../crlibm/lgamma/lgamma_dd.h"
+#include "../../crlibm/betaln/betaln_dd.h"
 #include "../../crlibm/sin/sin_accurate.h"
 #include "../../include/repmath/special.h"
 #include "../common/elements.h"
@@ -534,6 +534,34 @@ static void incomplete_gamma(ball *r, double a, double x, int upper) {
   if (upper == lower) subtract_from(r, 1.0);
 }
 
+/* e^a for the logarithm a of a gamma or beta function, as a square, which is finite as long as the value is. */
+static void exp_of(ball *r, const ball *a) {
+  ball t = *a;
+  rm_dd_ball_scale(&t, &t, -1);
+  rm_dd_ball_exp(&t, &t);
+  ball_mul(r, &t, &t);
+}
+
+/* Gamma(x). Left out are integers, at which it is one or has no value, and numbers at which binary64 has 0 or infinity. */
+static void gamma_of(ball *r, double x) {
+  ball t;
+  if (!(x > -192.0 && x < 172.0)) return;
+  const int floor = (int)x - (x < (double)(int)x);
+  if (x == (double)floor) return;
+  if (x > -0.5) rm_lgamma_dd_ball(&t, x);
+  else rm_lgamma_reflected_dd_ball(&t, x);
+  exp_of(r, &t);
+  if (x < 0.0 && floor & 1) rm_dd_ball_neg(r, r);
+}
+
+/* B(a, b) of positive numbers; 1/b of a = 1, which may be a boundary of rounding, is left out. */
+static void beta_of(ball *r, double a, double b) {
+  ball t;
+  if (!(a > 0.0 && b > 0.0) || a == 1.0 || b == 1.0) return;
+  rm_betaln_dd_ball(&t, a < b ? a : b, a < b ? b : a, 0);
+  exp_of(r, &t);
+}
+
 /* sin(x)/x; below 1/1024 1 - x^2/6 + x^4/120 - x^6/5040 within x^8/362880. */
 static void spherical(const shared *s, ball *r, double x) {
   ball z, cosine;
@@ -566,6 +594,8 @@ static void value(const problem *p, ball *r, double a, double x) {
   else if (f == RM_SPECIAL_AIRY_AI) airy(s, r, x);
   else if (f == RM_SPECIAL_ZETA) zeta_of(r, a, x);
   else if (f == RM_SPECIAL_IGAMMA || f == RM_SPECIAL_IGAMMAC) incomplete_gamma(r, a, x, f == RM_SPECIAL_IGAMMAC);
+  else if (f == RM_SPECIAL_GAMMA) gamma_of(r, x);
+  else if (f == RM_SPECIAL_BETA) beta_of(r, a, x);
   else if (!(x > 0x1p-200 && x < 0x1p200)) return;
   else if (f <= RM_SPECIAL_Y1) bessel_y(s, r, x, f - RM_SPECIAL_Y0);
   else modified_k(s, r, x, (f - RM_SPECIAL_K0) % 2, f >= RM_SPECIAL_K0E);
@@ -590,13 +620,13 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
 
 rm_status rm_special_values(int function, int format, int64_t n, const double *a, const double *x, void *out,
                             uint8_t *undecided, int64_t *left) {
-  if (function < RM_SPECIAL_Y0 || function > RM_SPECIAL_IGAMMAC) return RM_STATUS(RM_ERR_ENUM, 1);
+  if (function < RM_SPECIAL_Y0 || function > RM_SPECIAL_BETA) return RM_STATUS(RM_ERR_ENUM, 1);
   if (format < 0 || format >= RM_FORMATS) return RM_STATUS(RM_ERR_ENUM, 2);
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 3);
   if (!left) return RM_STATUS(RM_ERR_NULL, 8);
   *left = 0;
   if (n == 0) return RM_OK;
-  if (!a && function >= RM_SPECIAL_ZETA) return RM_STATUS(RM_ERR_NULL, 4);
+  if (!a && function >= RM_SPECIAL_ZETA && function != RM_SPECIAL_GAMMA) return RM_STATUS(RM_ERR_NULL, 4);
   if (!x) return RM_STATUS(RM_ERR_NULL, 5);
   if (!out) return RM_STATUS(RM_ERR_NULL, 6);
   if (!undecided) return RM_STATUS(RM_ERR_NULL, 7);

@@ -99,7 +99,9 @@ def test_a_call_has_the_bits_of_numpy_on_the_device(how, module, name, arguments
             assert a.array.tobytes() == b.tobytes()
             assert all(deleted == 1 for deleted in a.deleted)
     masked = name == "scaled_dot_product_attention_backward"
-    in_main_memory = name in IN_MAIN_MEMORY or module in (repmath.fft, repmath.linalg, repmath.special) or "where" in keywords or masked
+    in_main_memory = (
+        name in IN_MAIN_MEMORY or module in (repmath.fft, repmath.linalg, repmath.special) or "where" in keywords or masked
+    )
     assert how == {"in main memory" if in_main_memory else "on the device": 1}
 
 

@@ -12,6 +12,8 @@ from exact_oracle import number, round_rational
 from gmpy2 import mpq
 
 from repmath import special
+from repmath._narrow import convert_array
+from repmath._special import functions
 
 mpmath = pytest.importorskip("mpmath", reason="mpmath is not installed")
 
@@ -31,11 +33,13 @@ ONE = {
     "k1e": lambda x: mpmath.besselk(1, x) * mpmath.exp(x),
     "y0": lambda x: mpmath.bessely(0, x),
     "y1": lambda x: mpmath.bessely(1, x),
+    "gamma": lambda x: mpmath.gamma(x),
 }
 TWO = {
     "gammainc": lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True),
     "zeta": lambda s, q: hurwitz(s, q),
+    "beta": lambda a, b: mpmath.beta(a, b),
 }
 EVEN = ("i0", "i0e", "i1", "i1e", "j0", "j1")  # which are defined below 0
 # Roots of J and Y, large and small numbers, ends of the ranges of series.
@@ -90,7 +94,8 @@ def fields(name, fmt, seed=1, count=12):
         rows = np.array([*zip(first, second, strict=True), *(ORDERS if name == "zeta" else PAIRS)]).astype(KINDS[fmt])
         return rows[(rows[:, 0] > 1) | (name != "zeta")].T
     x = np.array([*10 ** rng.uniform(-3, 1.7, count), *HARD]).astype(KINDS[fmt])
-    x = np.concatenate([x, -x]) if name in EVEN else x
+    x = np.concatenate([x, -x]) if name in (*EVEN, "gamma") else x
+    x = x[(x > 0) | (x != np.floor(x)) | (name != "gamma")]
     return [x[x != 0]]
 
 
@@ -153,6 +158,7 @@ def test_special_values():
         "j1": [0.0, -0.0, 0.0, -0.0],
         **dict.fromkeys(("y0", "y1"), [-inf, -inf, 0.0, nan]),
         **dict.fromkeys(("k0", "k0e", "k1", "k1e"), [inf, inf, 0.0, nan]),
+        "gamma": [inf, -inf, inf, nan],
     }
     assert {*want, *TWO} == set(special.__all__)
     pairs = {
@@ -161,6 +167,8 @@ def test_special_values():
         "gammainc": [(0, 0, nan), (0, 1, 1.0), (1, 0, 0.0), (-1, 1, nan), (1, -1, nan), (inf, 1, 0.0), (1, inf, 1.0), (inf, inf, nan),
                      (nan, 1, nan), (1, nan, nan), (2.0**30, 1, 0.0), (5, 2.0**30, 1.0)],
     }  # fmt: skip
+    pairs["beta"] = [(0, 1, inf), (3, 0, inf), (0, inf, nan), (inf, 0, nan), (inf, 2, 0.0), (0.5, inf, 0.0), (-1, 1, nan), (1, -0.5, nan),
+                     (nan, 1, nan), (1, nan, nan), (1, 1, 1.0), (4, 1, 0.25), (2.0**30, 2.0**30, 0.0)]  # fmt: skip
     pairs["gammaincc"] = [(a, v, 1 - p) for a, v, p in pairs["gammainc"]]
     for dtype in KINDS.values():
         for name, values in want.items():
@@ -173,6 +181,42 @@ def test_special_values():
                 made = getattr(special, name)(a.astype(dtype), v.astype(dtype))
             assert made.dtype == dtype and str(made.astype("f8").tolist()) == str(values.tolist()), (name, dtype)
     assert special.k1(5e-324) == inf and special.y1(5e-324) == -inf and special.i0(800.0) == inf
+
+
+@pytest.mark.parametrize("fmt", KINDS)
+def test_gamma_and_beta_from_end_to_end(fmt):
+    """Factorials, which may be middles of two numbers; signs of small values; numbers whose values are beside the ends of the format; what double-double
+    leaves undecided."""
+    dtype = KINDS[fmt]
+    rng = np.random.default_rng(5)
+    x = [
+        *range(1, 40),
+        *range(165, 175),
+        *-(10 ** rng.uniform(-8, 2.2, 30)),
+        *rng.uniform(160, 172, 10),
+        *rng.uniform(-191, -150, 20),
+        5e-324,
+        -1e-310,
+    ]
+    x = np.unique(np.array(x).astype(dtype))
+    x = x[(x != 0) & ((x > 0) | (x != np.floor(x)))]
+    made = special.gamma(x)
+    assert wrong("gamma", fmt, made, x) == []
+    assert np.array_equal(np.signbit(made), (x < 0) & (np.floor(x.astype("f8")) % 2 != 0))
+    with np.errstate(over="ignore"):
+        a = np.array([1, 1, 3.5, 1e-300, 1e-5, 1e-5, 2.0**60, 1e-4, 600, 40, 700.5], "f8").astype(dtype)
+        b = np.array([3, 0.7, 1, 1e-300, 1e-6, 1e5, 0.5, 1e6, 600.5, 41, 0.25], "f8").astype(dtype)
+    a, b = (v[np.isfinite(a) & np.isfinite(b) & (a > 0) & (b > 0)] for v in (a, b))
+    assert wrong("beta", fmt, special.beta(a, b), a, b) == []
+    assert np.array_equal(special.beta(a, b), special.beta(b, a))
+    for name, columns in (("gamma", [x[::7]]), ("beta", [a, b])):
+        own = [
+            functions.FUNCTIONS[name](*row, dtype) for row in zip(*(c.astype("f8").tolist() for c in columns), strict=True)
+        ]
+        assert wrong(name, fmt, convert_array(np.array(own), dtype), *columns) == []
+    with mpmath.workprec(4000):
+        assert special.beta(1e300, 1e-3) == float(mpmath.beta(mpmath.mpf(1e300), mpmath.mpf(1e-3)))
+    assert special.gamma(1e300) == np.inf and special.gamma(-1e5 - 0.5) == 0 and np.isnan(special.gamma(-(2.0**60)))
 
 
 def test_shapes_and_formats():
@@ -233,7 +277,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", special.__all__)
+@pytest.mark.parametrize("name", NAMES)
 def test_operators_of_torch_have_the_same_bits(name):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     import repmath.torch as rt

@@ -157,7 +157,8 @@ CALLS = {
     special: [
         *((name, (X,), NOTHING) for name in ("i0", "i0e", "i1", "i1e", "j0", "j1")),
         *((name, (np.abs(X) + 0.1,), NOTHING) for name in ("k0", "k0e", "k1", "k1e", "y0", "y1")),
-        *((name, (np.abs(X) + 1.5, np.abs(Y) + 0.1), NOTHING) for name in ("gammainc", "gammaincc", "zeta")),
+        ("gamma", (X,), NOTHING),
+        *((name, (np.abs(X) + 1.5, np.abs(Y) + 0.1), NOTHING) for name in ("beta", "gammainc", "gammaincc", "zeta")),
     ],
     random: [
         ("beta", (7, None, np.abs(X) + 0.1, np.abs(Y) + 0.1), NOTHING),

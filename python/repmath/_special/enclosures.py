@@ -284,9 +284,9 @@ def bernoulli(j: int) -> Fraction:
     return made
 
 
-def gamma_inverse(x: Interval, p: int) -> Interval:
-    """1/Gamma(x) of an exact number x above 0: z = x + n, Stirling's series at z, whose rest is below the first term left out and has its sign, and the
-    product x (x + 1) ... (z - 1)."""
+def gamma_parts(x: Interval, p: int) -> tuple[Interval, Interval]:
+    """The product x (x + 1) ... (z - 1) and log Gamma(z) of an exact number x above 0: z = x + n, by Stirling's series at z, whose rest is below the
+    first term left out and has its sign. The logarithm is within some units of 2**-p."""
     n = max(0, p // 5 + 8 - (fixed(x, 0)[0] if top(x) < 64 else p))
     q = p + 32 + max(0, top(x))
     product: Interval = ONE
@@ -310,6 +310,12 @@ def gamma_inverse(x: Interval, p: int) -> Interval:
         total, power, last = add(total, term, q), mul(power, square, q), size
     else:
         raise TooWide
+    return product, total
+
+
+def gamma_inverse(x: Interval, p: int) -> Interval:
+    """1/Gamma(x) of an exact number x above 0."""
+    product, total = gamma_parts(x, p)
     return mul(product, exp(neg(total), p + 16), p + 16)
 
 

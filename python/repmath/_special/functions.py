@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core
 from .._dtypes import F64, NAMES
-from .._narrow import convert_array
+from .._narrow import convert_array, ratio, ratio_to_odd
 from . import enclosures as en
 from .enclosures import Interval, Undecided, decided
 
@@ -340,6 +340,67 @@ def gamma_known(a: float, x: float) -> float | None:
     return 0.0 if x < a else 1.0
 
 
+def gamma(x: float, p: int) -> Interval:
+    """Gamma(x) = Gamma(x + n)/(x (x + 1) ... (x + n - 1)) of a number that is no integer; x + n is above 0."""
+    exact = en.dyadic(x)
+    digits = p + 64 + abs(exact[2])
+    below = en.ONE
+    n = max(0, -math.floor(x))
+    for k in range(n):
+        below = en.mul(below, en.add(exact, (k, k, 0), digits), p + 16)
+    return en.div(en.ONE, en.mul(below, en.gamma_inverse(en.add(exact, (n, n, 0), digits), p + 16), p + 16), p)
+
+
+def _gamma(x: float, dtype: Any) -> float:
+    """As SciPy: NaN at the poles below 0, infinite at 0 with its sign."""
+    if x == 0:
+        return math.copysign(math.inf, x)
+    if x != x or x == -math.inf or (x < 0 and x == math.floor(x)):
+        return math.nan
+    if x > 172:
+        return math.inf
+    if x < -192:  # pi over Gamma(1 - x) and the sine of the distance to an integer, at least 2**-45: below 2**-1090
+        return -0.0 if math.floor(x) % 2 else 0.0
+    if x == math.floor(x):
+        whole = math.factorial(int(x) - 1)
+        return decided(lambda p: (whole, whole, 0), dtype, "a factorial")
+    return decided(lambda p: gamma(x, p), dtype, f"gamma({x})")
+
+
+def beta(a: float, b: float, p: int) -> Interval:
+    """B(a, b) = Gamma(a) Gamma(b)/Gamma(a + b) of positive numbers."""
+    q = p + 16
+    x, y = en.dyadic(a), en.dyadic(b)
+    w = q + 64 + abs(x[2] - y[2]) + max(0, en.top(x), en.top(y))
+    parts = [en.gamma_parts(v, q) for v in (x, y, en.add(x, y, w + abs(x[2]) + abs(y[2])))]
+    total = en.sub(en.add(parts[0][1], parts[1][1], w), parts[2][1], w)
+    below = en.mul(parts[0][0], parts[1][0], q)
+    return en.mul(en.div(parts[2][0], below, q), en.exp(total, q), p)
+
+
+def _beta(a: float, b: float, dtype: Any) -> float:
+    """As betaln. Where one argument is a whole number n, the value is the quotient of (n - 1)! by a (a + 1) ... (a + n - 1). For n above 1 that is no
+    boundary of rounding: of an integer a >= n, n times the binomial coefficient has a prime above n (Sylvester); of another number, with the
+    denominator 2**k, the product of the odd numbers 2**k (a + j) is larger than (n - 1)! and divides no part of it."""
+    if a != a or b != b:
+        return math.nan
+    a, b = min(a, b), max(a, b)
+    if a < 0 or (a == 0 and b == math.inf):
+        return math.nan
+    if a == 0:
+        return math.inf
+    if b == math.inf:
+        return 0.0
+    if a == 1 or b == 1:
+        above, below = (b if a == 1 else a).as_integer_ratio()
+        return (ratio if dtype == F64 else ratio_to_odd)(below, above)
+    if a > 1:  # the integral is below the largest value of what is integrated, at (a - 1)/(a + b - 2)
+        largest = (a - 1) * math.log((a - 1) / (a - 1 + (b - 1))) + (b - 1) * math.log1p(-(a - 1) / (a - 1 + (b - 1)))
+        if largest < -800:  # far more than these logarithms are off
+            return 0.0
+    return decided(lambda p: beta(a, b, p), dtype, f"beta({a}, {b})")
+
+
 def _igamma(a: float, x: float, upper: bool, dtype: Any) -> float:
     if not (a >= 0 and x >= 0) or (a == 0 and x == 0) or (a == math.inf and x == math.inf):
         return math.nan
@@ -424,6 +485,8 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "zeta": _zeta,
     "igamma": lambda a, x, dtype: _igamma(a, x, False, dtype),
     "igammac": lambda a, x, dtype: _igamma(a, x, True, dtype),
+    "gamma": _gamma,
+    "beta": _beta,
 }
 NUMBERS = {name: k for k, name in enumerate(FUNCTIONS)}  # those of repmath/special.h
 
