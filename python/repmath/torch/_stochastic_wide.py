@@ -35,7 +35,7 @@ import torch
 from .. import _random_modes
 from .._random_balls import Interval, Last
 from ._aten.common import held
-from ._aten.table import lines
+from ._aten.table import OF_GPUS, lines
 from ._errors import UncoveredOperatorError
 from ._stochastic_exact import NARROW, Call, Unknown, divisors, widened
 from ._stochastic_values import enclose
@@ -57,7 +57,10 @@ _APART = re.compile(
 _NAMES = {
     line.name
     for line in lines()
-    if line.way == "rounds" and not _APART.match(line.name) and not line.name.startswith("_foreach")
+    if line.way == "rounds"
+    and not _APART.match(line.name)
+    and not line.name.startswith("_foreach")
+    and line.name not in OF_GPUS
 }
 
 

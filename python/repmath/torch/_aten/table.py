@@ -214,3 +214,6 @@ def _load() -> tuple[dict[Any, Operator], dict[Any, Callable[..., Any] | None]]:
 
 # Operator overload -> its line, and the function that takes its arguments; None: PyTorch's own.
 OPERATORS, FUNCTIONS = _load()
+OF_GPUS = frozenset(  # those that PyTorch has for GPUs alone
+    line.name for f, line in OPERATORS.items() if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(f.name(), "CPU")
+)
