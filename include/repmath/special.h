@@ -42,9 +42,9 @@ RM_API rm_status rm_even_series_values(const rm_even_series *f, int format_x, in
 RM_API rm_status rm_digamma_derivatives(const rm_digamma_derivative *f, int format_x, int format, int64_t n, const void *x,
                                         void *out, uint8_t *undecided, int64_t *left);
 
-/* The functions of one argument x: Bessel's Y and K of the orders 0 and 1, K times exp(x), sin(x)/x, Airy's Ai, gamma; and of two:
- * Hurwitz's zeta, the sum of (x + k)^-a over k >= 0, the regularised incomplete gamma functions P(a, x) and Q(a, x), and the
- * beta function of positive a and x. */
+/* The functions of one argument x: Bessel's Y and K of the orders 0 and 1, K times exp(x), sin(x)/x, Airy's Ai, gamma; and of
+ * two: Hurwitz's zeta, the sum of (x + k)^-a over k >= 0, the regularised incomplete gamma functions P(a, x) and Q(a, x), and
+ * the beta function of positive a and x. */
 enum {
   RM_SPECIAL_Y0 = 0,
   RM_SPECIAL_Y1 = 1,
