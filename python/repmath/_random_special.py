@@ -78,5 +78,5 @@ def _held(x: Any, dtype: Any) -> _Array:
 
 def enter(given: dict[str, Any]) -> None:
     """These functions, by their names, have the modes in scopes from here on."""
-    names = {"zeta": ("x", "q"), "gammainc": ("a", "x"), "gammaincc": ("a", "x")}
+    names = {"zeta": ("x", "q"), "beta": ("a", "b"), "gammainc": ("a", "x"), "gammaincc": ("a", "x")}
     _random_calls.enter({name: (function, _special(name, *names.get(name, ("x",)))) for name, function in given.items()})

@@ -121,7 +121,7 @@ def test_bits_of_pairs(name):
 def test_both_tiers_agree(name):
     """Double-double decides nearly all, and what it decides has the bits that the intervals have. An interval that is moved by 2**-30 of itself has not."""
     rng = np.random.default_rng(len(name))
-    two = name in ("igamma", "igammac", "zeta")
+    two = name in ("igamma", "igammac", "zeta", "beta")
     x = np.concatenate([rng.random(6) * 50, 10 ** rng.uniform(-4, 2, 6)])
     a = np.concatenate([rng.random(6) * 30, 10 ** rng.uniform(-2, 2, 6)]) + (name == "zeta")
     x = np.where(rng.random(x.size) < 0.5, x, -x) if name == "airy" else x

@@ -246,18 +246,27 @@ def test_running_sums_change_nothing_else():
 
 
 def test_operators_without_the_rule_are_named():
-    z = torch.randn(4, 4, dtype=torch.complex64)
-    with stochastic(), pytest.raises(UncoveredOperatorError, match=r"aten\.addmm\.default.*stochastic rounding"):
-        torch.addmm(z, z, z, alpha=2)
+    x, g, weight = torch.randn(3, 6), torch.randn(3, 6), torch.ones(6)
+    g[0, 0] = torch.nan
+
+    def gradient():
+        _, mean, root = torch.ops.aten.native_layer_norm(x, [6], weight, None, 1e-5)
+        return torch.ops.aten.native_layer_norm_backward(g, x, [6], mean, root, weight, None, [False, True, False])[1]
+
+    with (
+        stochastic(),
+        pytest.raises(UncoveredOperatorError, match=r"aten\.native_layer_norm_backward\.default.*stochastic rounding"),
+    ):
+        gradient()
     with stochastic(strict=False) as block:
-        got = torch.addmm(z, z, z, alpha=2)
-        torch.baddbmm(z[None], z[None], z[None], beta=2)
+        got = gradient()
     assert (
-        block.uncovered["addmm.default: of alpha or beta of complex matrices it is not there"] == 1
-        and len(block.uncovered) == 2
+        block.uncovered["native_layer_norm_backward.default: of infinities and NaN it is not there"]
+        == 1
+        == len(block.uncovered)
     )
     with repmath.torch.reproducible():
-        assert got.equal(torch.addmm(z, z, z, alpha=2))
+        assert got[1:].isfinite().all() and got[0].isnan() and gradient()[0].isnan()
 
 
 @pytest.mark.parametrize("mode", ["stochastic", "random"])

@@ -215,7 +215,7 @@ def test_what_is_not_there_raises():
     z = numbers((3, 3), torch.complex64)
     for call, name in (
         (lambda: z.tanh(), "tanh"),
-        (lambda: torch.addmm(z, z, z, alpha=2), "addmm"),
+        (lambda: torch.addmm(z, z, z, alpha=2j), "addmm"),
         (lambda: z.cumsum(0), "cumsum"),
     ):
         with pytest.raises(UncoveredOperatorError, match=name), stochastic():

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core
 from .._dtypes import F64, NAMES
-from .._narrow import convert_array, ratio, ratio_to_odd
+from .._narrow import convert_array
 from . import enclosures as en
 from .enclosures import Interval, Undecided, decided
 
@@ -392,8 +392,8 @@ def _beta(a: float, b: float, dtype: Any) -> float:
     if b == math.inf:
         return 0.0
     if a == 1 or b == 1:
-        above, below = (b if a == 1 else a).as_integer_ratio()
-        return (ratio if dtype == F64 else ratio_to_odd)(below, above)
+        above, below = (b if a == 1 else a).as_integer_ratio()  # 1/b is exact or no boundary
+        return decided(lambda p: en.rational(below, above, p), dtype, f"beta({a}, {b})")
     if a > 1:  # the integral is below the largest value of what is integrated, at (a - 1)/(a + b - 2)
         largest = (a - 1) * math.log((a - 1) / (a - 1 + (b - 1))) + (b - 1) * math.log1p(-(a - 1) / (a - 1 + (b - 1)))
         if largest < -800:  # far more than these logarithms are off
