@@ -259,6 +259,8 @@ SPECIAL = {
     "zeta": lambda x, q: mpmath.zeta(x, q),
     "gammainc": lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
     "gammaincc": lambda a, x: mpmath.gammainc(a, x, regularized=True),
+    "gamma": mpmath.gamma,
+    "beta": mpmath.beta,
 }
 
 
@@ -268,7 +270,9 @@ def test_special(name, mode):
     assert set(SPECIAL) == set(repmath.special.__all__)
     for dtype, fmt in FORMATS.items():
         x = np.abs(numbers(dtype, 5, seed=1)) + np.dtype(dtype).type(1.25)
-        more = [np.abs(numbers(dtype, 5, seed=2)) + np.dtype(dtype).type(0.25)] * (name in ("zeta", "gammainc", "gammaincc"))
+        more = [np.abs(numbers(dtype, 5, seed=2)) + np.dtype(dtype).type(0.25)] * (
+            name in ("zeta", "gammainc", "gammaincc", "beta")
+        )
         with rounding.scope(mode, seed=SEED, sample=SAMPLE) as block:
             found = getattr(repmath.special, name)(x, *more)
         assert block.calls == 1 and found.dtype == x.dtype
