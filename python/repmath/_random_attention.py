@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _random_modes
+from . import _random_modes
 from ._random_arguments import _probability
 from ._random_functions import At, Lacks, _softmax, _softmax_backward, _wide
 from .nn import _attention
@@ -33,14 +33,10 @@ class _Steps:
         if scale == 1:
             made = _random_modes.matmul(a, b, at.mode, bias=added, dtype=self.dtype, seed=at.seed, stream=at.stream)
             return np.asarray(made)
-        x, y = a.astype(np.float64), b.astype(np.float64)
-        high = x * scale
-        low = np.asarray(_core.ufuncs["fma"](x, scale, -high))
-        size = np.abs(high)
-        if not np.isfinite(scale) or ((x != 0) & np.isfinite(x) & ~((size > 2.0**-900) & (size < 2.0**1000))).any():
+        y, parts = b.astype(np.float64), _random_modes.in_two(a.astype(np.float64), scale)
+        if parts is None:
             raise Lacks("numbers that scale brings out of the range of float64")
-        low = np.where(np.isfinite(high), low, 0.0)
-        left, right = np.concatenate((high, low), -1), np.concatenate((y, y), -2)
+        left, right = np.concatenate(parts, -1), np.concatenate((y, y), -2)
         wide = None if added is None else added.astype(np.float64)
         made = _random_modes.matmul(left, right, at.mode, bias=wide, dtype=self.dtype, seed=at.seed, stream=at.stream)
         return np.asarray(made)

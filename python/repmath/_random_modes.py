@@ -40,6 +40,16 @@ def part(stream: int, first: int) -> Part:
     return made
 
 
+def in_two(x: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Two arrays whose exact sum is the factor times x, all of binary64; of numbers that are not finite the second is 0. None where the second would not be exact."""
+    high = x * factor
+    size = np.abs(high)
+    if not np.isfinite(factor) or ((x != 0) & np.isfinite(x) & ~((size > 2.0**-900) & (size < 2.0**1000))).any():
+        return None
+    low = np.asarray(_core.ufuncs["fma"](x, factor, -high))
+    return high, np.where(np.isfinite(high), low, 0.0)
+
+
 def place(mode: Any, seed: Any, stream: Any) -> tuple[str, int, int, int]:
     """Checked, with the first element: 0, or that of a part."""
     if not isinstance(mode, str) or mode not in RANDOM_MODES:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ... import _contractions, _core
+from ... import _contractions, _random_modes
 from .._stepwise import HERE
 from .._tensors import as_array, as_tensor
 from . import elementwise, matmul_conv, multistep, reductions  # noqa: F401  # extended here
@@ -179,14 +179,12 @@ def _extend_product(name: str) -> None:
 
 def _in_two(x: Any, factor: float) -> list[Any]:
     """Two binary64 arrays whose sum is the factor times a finite array."""
-    wide = x.astype(np.float64)
-    high = wide * factor
-    size = np.abs(high)
-    if not np.isfinite(wide).all() or not ((wide == 0) | ((size > 2.0**-900) & (size < 2.0**1000))).all():
+    parts = _random_modes.in_two(x.astype(np.float64), factor) if np.isfinite(x).all() else None
+    if parts is None:
         raise Uncovered(
             "alpha or beta beside numbers that are not finite, or whose products float64 does not hold in two parts"
         )
-    return [high, np.asarray(_core.ufuncs["fma"](wide, factor, -high))]
+    return list(parts)
 
 
 def _with_factors(c: Any, a: Any, b: Any, beta: float, alpha: float) -> Any:
