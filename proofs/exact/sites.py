@@ -58,7 +58,7 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "round_exactly": "settle calls it with its own bound",
     "round_log": "settle calls it with its own bound, in balls",
     "rounded": "it calls rm_wide_round, for a row of averages",
-    "rm_round_quickly": "of the mode stochastic: the oracle of tests/reductions has its results, tests/controls/guards.txt its conditions",
+    "rm_round_quickly": "of the mode stochastic: tests/controls/random_rounding_data.py has data at its thresholds, guards.txt its conditions",
 }
 
 # Their calls are recorded, but cases.py has nothing to compare the records with.

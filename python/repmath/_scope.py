@@ -130,10 +130,9 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     name = function.__qualname__
     if here is None:
         return NotImplemented
-    rounds = _HANDLERS.get(name)
+    # No draw of a distribution has a handler, but functions of `special` have the names of two of them.
+    rounds = None if function.__module__ == "repmath._distributions" else _HANDLERS.get(name)
     token = _current.set(None)
-    if function.__module__ == "repmath._distributions":  # draws, two of which have the names of functions
-        rounds = None
     try:
         if (
             name in _FREE

@@ -430,7 +430,7 @@ cdef class Elementwise(Call):
                 data[k], step[k] = <const void *>&p.held if k == p.number else p.operand[k].data, 0 if k == p.number else size
         r.mode, r.seed, r.stream, r.first = RM_ROUND_STOCHASTIC, seed, stream, 0
         if p.function is NULL:
-            left = <int64_t *>malloc(to.n * sizeof(int64_t))  # memory that is not touched costs nothing
+            left = <int64_t *>malloc((to.n + 1) * sizeof(int64_t))  # of no elements, too, not NULL; memory that is not touched costs nothing
             if left is NULL:
                 raise MemoryError
         with nogil:
