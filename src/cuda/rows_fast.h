@@ -1,5 +1,9 @@
 /* The fast phase of rows, a thread block for each. Every thread runs the CPU's function of a row, whose branches depend on
- * values that are the same for all of them; the loops of nn/rows/kernels.h are divided among the threads (row_loops.h). */
+ * values that are the same for all of them; the loops of nn/rows/kernels.h are divided among the threads (row_loops.h).
+ *
+ * A row is read from memory once, as binary64 into a buffer, where each pass finds it. The buffers of short rows are in
+ * shared memory: of rows of which two blocks at least have room in a multiprocessor, so that one computes while the other
+ * waits. */
 #pragma once
 
 #include "row_loops.h"
@@ -65,10 +69,50 @@ RM_HOST_EXTERN int rm_sum_approximately(const rm_sum_problem *p, int tier, doubl
 
 namespace {
 
+#if defined(RM_CFG_EMULATE_DEVICE)
+#ifndef RM_CFG_ROW_SHARED
+#define RM_CFG_ROW_SHARED 8192 /* so that rows of either kind are short */
+#endif
+inline char *shared_rows() {
+  __shared__ double memory[RM_CFG_ROW_SHARED / 8];
+  return reinterpret_cast<char *>(memory);
+}
+template <class K> bool shared_rows_fit(K *, int64_t bytes) { return bytes <= RM_CFG_ROW_SHARED; }
+#define RM_LAUNCH_ROWS(kernel, grid, bytes, stream, ...) RM_LAUNCH(kernel, grid, RM_ROW_THREADS, stream, __VA_ARGS__)
+#else
+__device__ inline char *shared_rows() {
+  extern __shared__ double rows_of_block[];
+  return reinterpret_cast<char *>(rows_of_block);
+}
+/* Gives a kernel so much shared memory; false where two blocks have no room. */
+template <class K> bool shared_rows_fit(K *kernel, int64_t bytes) {
+  int device = 0, whole = 0;
+  cudaFuncAttributes code;
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) == cudaSuccess &&
+      cudaFuncGetAttributes(&code, kernel) == cudaSuccess) {
+    const int64_t own = bytes + static_cast<int64_t>(code.sharedSizeBytes) + 1024; /* a block's, which the device adds */
+    if (2 * own > whole) return false;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess)
+      return true;
+  }
+  (void)cudaGetLastError();
+  return false;
+}
+#define RM_LAUNCH_ROWS(kernel, grid, bytes, stream, ...)                                                        \
+  do {                                                                                                          \
+    if (!rm_cuda_measures())                                                                                    \
+      kernel<<<static_cast<unsigned>(grid), RM_ROW_THREADS, static_cast<size_t>(bytes), stream>>>(__VA_ARGS__); \
+  } while (0)
+#endif
+
+/* memory: with a base, of all blocks; else each has its own, shared by its threads. */
 template <class Operation, rm_row_fn *row>
 __global__ void __launch_bounds__(RM_ROW_THREADS)
     rows_kernel(Operation f, int64_t rows, row_memory memory, rm_undecided_set undecided) {
-  rm_row_state state = memory.state(blockIdx.x);
+  const bool shared = !memory.base;
+  if (shared) memory.base = shared_rows();
+  rm_row_state state = memory.state(shared ? 0 : blockIdx.x);
   for (int64_t i = blockIdx.x; i < rows; i += gridDim.x) {
     state.deferred = 0;
     row(&f, i, &state);
@@ -85,13 +129,15 @@ rm_status each_row(const Operation &f, int64_t rows, int64_t n, int buffers,
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (n > INT64_C(1) << 40) return RM_ERR_MEMORY;
   row_memory memory(n, buffers, rows < 2048 ? rows : 2048, RM_ROW_MEMORY);
-  const workspace work(memory.bytes(), s), bits(rm_undecided_set::bytes(rows), s);
+  const bool shared = shared_rows_fit(rows_kernel<Operation, row>, memory.each);
+  const workspace work(shared ? 1 : memory.bytes(), s), bits(rm_undecided_set::bytes(rows), s);
   rm_undecided_set undecided;
   const bool all = f.format == RM_F64;
-  if (!memory.set(work)) return RM_ERR_DEVICE;
+  if (!work.data || (!shared && !memory.set(work))) return RM_ERR_DEVICE;
   const rm_status status = undecided_begin(&undecided, bits, rows, all);
   if (status) return status;
-  if (!all) RM_LAUNCH((rows_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, s, f, rows, memory, undecided);
+  if (!all)
+    RM_LAUNCH_ROWS((rows_kernel<Operation, row>), memory.workers, shared ? memory.each : 0, s, f, rows, memory, undecided);
   return accurate(f, undecided, s);
 }
 

@@ -256,6 +256,19 @@ static void entropies_of_parts() {
     for (int reduction = 0; reduction < 3; reduction++) entropy_parts(c, reduction);
 }
 
+#if defined(RM_TEST_EMULATE)
+/* Bytes of workspace for a softmax of 2000 rows, of arrays that nothing reads. */
+static int64_t workspace_of_rows(int64_t n) {
+  float *const x = reinterpret_cast<float *>(UINT64_C(1) << 20), *const y = reinterpret_cast<float *>(UINT64_C(1) << 40);
+  size_t bytes = 0;
+  rm_cuda_measure_workspace();
+  const rm_status status = rm_cuda_softmax(RM_FORMAT_F32, 2000, n, x, 4 * n, 4, y, 4 * n, 4, nullptr);
+  rm_cuda_end_workspace(&bytes);
+  check(status == RM_OK, "a workspace of rows");
+  return static_cast<int64_t>(bytes);
+}
+#endif
+
 int main() {
   entropies_of_parts();
   for (int format = 0; format < 4; format++)
@@ -292,5 +305,8 @@ int main() {
       backward("softmax_backward", l, k, k % 3, rm_softmax_backward, rm_cuda_softmax_backward);
       backward("log_softmax_backward", l, k, k % 3, rm_log_softmax_backward, rm_cuda_log_softmax_backward);
     }
+#if defined(RM_TEST_EMULATE)
+  check(workspace_of_rows(400) - workspace_of_rows(200) > INT64_C(2000) * 400 * 32, "short rows are in shared memory");
+#endif
   return checked();
 }
