@@ -38,6 +38,15 @@ RM_API rm_status rm_cuda_normalize_backward_weight(int format, const rm_norm_set
                                                    const void *variance, const ptrdiff_t *sv, double eps, void *dw,
                                                    const ptrdiff_t *sdw, rm_cuda_stream stream);
 
+/* Statistics of the sets of x, each in an array of one element a set, one after the other, or NULL: RN(mean) and
+ * RN(1/sqrt(variance + eps)) in the format of x, and of a batch norm the running statistics, which become RN((1 - momentum) r
+ * + momentum s), s the set's mean, or its variance with n - 1, for which a set has two elements at least. A set with a number
+ * that is not finite has NaN; a running statistic that is not finite stays as it is beside one of finite numbers.
+ * RM_ERR_SIZE, RM_ERR_RANGE and RM_ERR_OVERLAP as of rm_normalize_with_statistics. */
+RM_API rm_status rm_cuda_norm_statistics(int format, const rm_norm_sets *sets, const void *x, const ptrdiff_t *sx, double eps,
+                                         void *mean, void *root, double momentum, int running_format, void *running_mean,
+                                         void *running_variance, rm_cuda_stream stream);
+
 /* The problem is read on the host, its arrays on the device. If a target is neither a class nor ignore_index, all results
  * are NaN. */
 RM_API rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_problem *problem, void *loss, ptrdiff_t stride_loss,

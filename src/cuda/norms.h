@@ -4,12 +4,13 @@
 #include "undecided.h"
 
 extern "C" {
-#include "../nn/norm/args.h"
+#include "../nn/norm/found.h"
 }
 #include "../nn/norm/normalize.h"
 
 rm_status rm_norm_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
 rm_status rm_norm_gradient_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream);
+rm_status rm_norm_found_accurate(const rm_norm_found &s, const rm_undecided_set &undecided, cudaStream_t stream);
 
 /* The gradient with respect to weights: statistics of sets; weights of their blocks, or of all of a set; weights of
  * columns. */

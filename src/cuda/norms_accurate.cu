@@ -8,6 +8,7 @@
 
 #include "../nn/norm/normalize.inl"
 
+#include "../nn/norm/found_row.h"
 #include "../nn/norm/weight_row.h"
 
 enum { RM_NORM_STACK = 128 << 10, RM_WEIGHT_STACK = RM_NORM_STACK + (48 << 10) }; /* a weight's groups of parts */
@@ -19,6 +20,10 @@ rm_status rm_norm_accurate(const rm_norm_problem &f, const rm_undecided_set &und
 rm_status rm_norm_gradient_accurate(const rm_norm_problem &f, const rm_undecided_set &undecided, cudaStream_t stream) {
   return accurate_rows<rm_norm_problem, rm_norm_backward_set>(f, undecided.n, f.outer * f.inner, 4, RM_NORM_STACK, undecided,
                                                               stream);
+}
+rm_status rm_norm_found_accurate(const rm_norm_found &s, const rm_undecided_set &undecided, cudaStream_t stream) {
+  return accurate_rows<rm_norm_found, rm_norm_found_set>(s, undecided.n, s.f.outer * s.f.inner, 1, RM_NORM_STACK, undecided,
+                                                         stream);
 }
 
 namespace {

@@ -99,6 +99,71 @@ static void norms(int format, int kind, int k, int64_t a, int64_t c, int64_t n) 
       "normalize_backward", cpu, gpu, [&] { return call(cpu, false, true); }, [&] { return call(gpu, true, true); });
 }
 
+/* Statistics of a x c sets of n elements. With the momentum 1 a running mean becomes the mean. Of a set that is constant, or
+ * not finite, there is no root without eps. beside: the mean is beside a midpoint, by less than a rounding of binary64. */
+static void found(int format, int kind, int k, int64_t a, int64_t c, int64_t n, bool beside) {
+  const ptrdiff_t size = widths[format], s[] = {c * n * size, n * size, 0, size};
+  const rm_norm_sets sets = {k % 3 != 2, {a, c}, 1, n};
+  const double eps = k % 2 ? 0 : 1e-5;
+  const layout l = {format, a * c, n, false};
+  fill_rows(l, kind);
+  if (beside) {
+    memset(cpu, 0, sizeof cpu);
+    for (int64_t i = 0; i < a * c; i++) {
+      const double terms[] = {static_cast<double>(n), ldexp(static_cast<double>(n), -24), i % 2 ? 0x1p-60 : -0x1p-60};
+      for (int j = 0; j < 3; j++) put(cpu + (i * n + j) * size, format, terms[j]);
+    }
+    memcpy(gpu, cpu, sizeof gpu);
+  }
+  const ptrdiff_t each = a * c * size;
+  auto call = [&](char *base, bool device) -> rm_status {
+    char *const y = base + 3 * ROOM, *const root = base + ROOM, *const mean = sets.centered ? root + each : nullptr,
+                *const running = sets.centered && eps > 0 ? root + 2 * each : nullptr;
+    if (device) {
+      const rm_status status = rm_cuda_normalize(format, &sets, base, s, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                                 nullptr, nullptr, eps, y, s, nullptr);
+      return status ? status
+                    : rm_cuda_norm_statistics(format, &sets, base, s, eps, mean, root, 1, format, running, nullptr, nullptr);
+    }
+    const rm_status status =
+        rm_normalize_with_statistics(format, &sets, base, s, nullptr, nullptr, nullptr, nullptr, eps, y, s, mean, root);
+    if (running) memcpy(running, mean, static_cast<size_t>(each));
+    return status;
+  };
+  if (!beside) /* that a running statistic which is not finite stays */
+    for (char *base : {cpu, static_cast<char *>(gpu)}) memset(base + ROOM, 0x11, static_cast<size_t>(3 * each));
+  compare_memory(
+      beside ? "statistics beside a midpoint" : "statistics", cpu, gpu, [&] { return call(cpu, false); },
+      [&] { return call(gpu, true); });
+}
+
+/* Variances with n - 1 = 2^j that are a midpoint of f32, 1 + 2^-11 + 2^-24, or above it by far less than a rounding of
+ * binary64: with the momentum 1, running ones, on which eps has no effect. */
+static void variances_beside(int j, double eps) {
+  const int64_t n = (INT64_C(1) << j) + 1, sets_of_both = 8;
+  const double b = ldexp(1 + 0x1p-12, j / 2 - 1);
+  const rm_norm_sets sets = {1, {1, sets_of_both}, 1, n};
+  const ptrdiff_t s[] = {0, 4 * n, 0, 4};
+  memset(cpu, 0, sizeof cpu);
+  for (int64_t i = 0; i < sets_of_both; i++) {
+    const double d = i % 2 ? ldexp(1, -40 - static_cast<int>(i)) : 0, terms[] = {b, -b, b, -b, d, -d};
+    for (int k = 0; k < 6; k++) put(cpu + 4 * (i * n + (k * (i + 1)) % n), RM_FORMAT_F32, terms[k]);
+    put(cpu + ROOM + 4 * i, RM_FORMAT_F32, 3);
+  }
+  memcpy(gpu, cpu, sizeof gpu);
+  compare_memory(
+      "variances beside a midpoint", cpu, gpu,
+      [&] {
+        for (int64_t i = 0; i < sets_of_both; i++)
+          put(cpu + ROOM + 4 * i, RM_FORMAT_F32, i % 2 ? 1 + 0x1p-11 + 0x1p-23 : 1 + 0x1p-11);
+        return RM_OK;
+      },
+      [&] {
+        return rm_cuda_norm_statistics(RM_FORMAT_F32, &sets, gpu, s, eps, nullptr, nullptr, 1, RM_FORMAT_F32, nullptr,
+                                       gpu + ROOM, nullptr);
+      });
+}
+
 /* Gradients by weights: of columns of sets, of a block or of all blocks of each second index. mixed: rows of all kinds. */
 static void norm_weights(int format, int kind, bool mixed, int k, int64_t a, int64_t c, int64_t blocks, int64_t n) {
   const ptrdiff_t size = widths[format], step = k % 2 ? -size : size, row = n * step;
@@ -283,6 +348,13 @@ int main() {
         norms(format, kind, k, 3, 4, format == RM_FORMAT_F64 ? 7 : 40);
         if (format != RM_FORMAT_F64 && kind == 0) norms(format, kind, k, 2, 2, 1500);
       }
+  for (int format = 0; format < 4; format++)
+    for (int k = 0; k < 6; k++) {
+      for (int kind = 0; kind < KINDS; kind++) found(format, kind, k, 2, 3, k % 2 ? 33 : 1 + k, false);
+      if (format == RM_FORMAT_F32 && k % 3 != 2) found(format, 0, k, 2, 4, 64, true);
+    }
+  for (int j = 4; j < 10; j += 2)
+    for (int k = 1; k < 8; k++) variances_beside(j, 0.1 * k); /* of some eps the rounded value is beyond the midpoint */
   norm_weights_beside(true);
   norm_weights_beside(false);
   for (int format = 0; format < 4; format++)

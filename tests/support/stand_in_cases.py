@@ -316,6 +316,44 @@ def case_names_of_gpus():
         assert found.places[f"aten.{name if '.' in name else name + '.default'}", place] == 1, (name, found.places)
 
 
+def case_running_statistics():
+    """Of a batch norm: beside a midpoint, of channels with infinities, of formats that differ, of no momentum; and those that norms return."""
+    import torch
+
+    functional, aten = torch.nn.functional, torch.ops.aten
+    for dtype, running_dtype in (
+        (torch.float32, torch.float32),
+        (torch.bfloat16, torch.float32),
+        (torch.float64, torch.float64),
+    ):
+        for momentum in (0.1, 0.5, 0.0, 1.0):
+            made = []
+            for device in ("cpu", DEVICE):
+                with block():
+                    torch.manual_seed(7)
+                    x = torch.randn(4, 7, 5).to(dtype)
+                    x[:, 1] = 3  # a mean and a variance that are exact
+                    x[2, 2, 3], x[1, 3, 1] = torch.inf, torch.nan
+                    x[:, 5] = torch.tensor([1.0, 1 + 2.0**-7, 1.0, 1 + 2.0**-7])[:, None]
+                    mean, var = torch.randn(7).to(running_dtype), torch.rand(7).to(running_dtype)
+                    mean[4], var[4], mean[5], mean[6] = (
+                        torch.inf,
+                        torch.nan,
+                        1 + 2.0**-23 if dtype is torch.float32 else 1,
+                        -0.0,
+                    )
+                    x[:, 6] = 0
+                    x, mean, var = (t.to(device) for t in (x, mean, var))
+                    y = functional.batch_norm(x, mean, var, training=True, momentum=momentum)
+                    norms = [
+                        aten.native_layer_norm(x, [5], None, None, 1e-5),
+                        aten.native_group_norm(x, None, None, 4, 7, 5, 7, 0.25),
+                    ]
+                    norms.append(aten.native_batch_norm(x, None, None, mean, var, True, momentum, 1e-5))
+                    made.append([y, mean, var, *norms])
+            same(*made)
+
+
 def case_second_derivatives_of_norms():
     """They read the means and deviations that the first derivatives do not need."""
     import torch
@@ -357,13 +395,15 @@ def case_refusals():
 
 
 def case_memory():
-    """A step of training takes no memory but PyTorch's, and waits for nothing: every launcher is given its workspace. The controls are a call on a
-    stream that is not PyTorch's, whose workspace is of the library's pool, and the running statistics of a batch norm, which the host computes."""
+    """A step of training takes no memory but PyTorch's, and waits for nothing but the fused optimiser's counts of steps, which are read together:
+    every launcher is given its workspace. The controls are a call on a stream that is not PyTorch's, whose workspace is of the library's pool, an
+    exact sum whose root the host reads, and an operator that is computed in main memory."""
     import ctypes
 
+    import stand_in
     import torch
 
-    from repmath._cuda import _array, _library
+    from repmath._cuda import _array, _calls, _library
     from repmath.torch import _device_tensors
 
     if not launches():
@@ -372,6 +412,7 @@ def case_memory():
     ask.restype = ctypes.POINTER(ctypes.c_int64 * 8)  # emulated_record of tests/cuda/emulate.h
     record = ask().contents
     waits, taken = 4, 7
+    reads = ctypes.CDLL(str(stand_in.built(ROOT / "build/native/stand_in"))).stand_in_reads
     nn = torch.nn
     with block():
         torch.manual_seed(5)
@@ -382,7 +423,15 @@ def case_memory():
             nn.GELU(),
             nn.MultiheadAttention(8, 2, batch_first=True),
         ]
-        rest = [nn.Conv1d(5, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.ReLU(), nn.AvgPool1d(2), nn.Flatten(), nn.Linear(16, 7)]
+        rest = [
+            nn.Conv1d(5, 4, 3, padding=1),
+            nn.BatchNorm1d(4),
+            nn.GroupNorm(2, 4),
+            nn.ReLU(),
+            nn.AvgPool1d(2),
+            nn.Flatten(),
+        ]
+        rest.append(nn.Linear(16, 7))
         net, tail = nn.ModuleList(layers).to(DEVICE), nn.Sequential(*rest).to(DEVICE)
         parameters = [*net.parameters(), *tail.parameters()]
         optimizer = torch.optim.AdamW(parameters, fused=True)
@@ -393,13 +442,16 @@ def case_memory():
             x = x + net[4](x, x, x, need_weights=False)[0].softmax(-1).cumsum(-1)
             loss = nn.functional.cross_entropy(tail(x), targets) + x.std() / 7
             loss.backward()
+            own = reads()
             optimizer.step()
             optimizer.zero_grad()
+            return reads() - own
 
         step()
-        before = record[waits], record[taken]
-        step()
-        assert (record[waits], record[taken]) == before, (list(record), before)
+        before = record[waits], record[taken], reads()
+        of_optimizer = step()
+        assert of_optimizer == 1
+        assert (record[waits], record[taken], reads() - of_optimizer) == before, (list(record), before, reads())
         x = torch.ones(2, 3, device=DEVICE)
         a = _device_tensors.as_device_array(x)
         a.place = _array.Place(0, 0)
@@ -407,8 +459,10 @@ def case_memory():
             "rm_cuda_softmax", _library.format_of("f32"), 2, 3, a.pointer, 12, 4, a.pointer, 12, 4, a.place.queue
         )
         assert record[taken] > before[1]
-        nn.BatchNorm1d(3).to(DEVICE)(x)
+        _calls.ExactSum(a.place).root()
         assert record[waits] > before[0]
+        x.sort()
+        assert reads() > before[2]
 
 
 def case_places():

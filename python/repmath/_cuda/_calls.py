@@ -54,15 +54,41 @@ def normalize(
     out: Array,
     weight_strides: Sequence[int] | None = None,
 ) -> None:
-    """As _core.normalize; statistics are found in main memory."""
+    """As _core.normalize."""
     if what == "found":
-        raise Unsupported("statistics of norms")
+        normalize("forward", format, centered, x, None, w, b, None, None, eps, out)
+        norm_statistics(format, centered, x, eps, mean, variance)
+        return
     sets = NormSets(centered, x.shape[:2], *x.shape[2:])
     result = _of(out) if weight_strides is None else [_address(out), (Stride * 4)(*weight_strides)]
     names = {"forward": "normalize", "input": "normalize_backward", "weight": "normalize_backward_weight"}
     arrays = {"forward": (x, w, b, mean, variance), "input": (g, x, w, mean, variance), "weight": (g, x, mean, variance)}
     given = [part for a in arrays[what] for part in _of(a)]
     checked(f"rm_cuda_{names[what]}", format_of(format), ctypes.byref(sets), *given, float(eps), *result, out.place.queue)
+
+
+def norm_statistics(
+    format: str,
+    centered: bool,
+    x: Array,
+    eps: float,
+    mean: Array | None,
+    root: Array | None,
+    momentum: float = 0.0,
+    running_format: str = "f32",
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
+) -> None:
+    """Mean and 1/sqrt(variance + eps) of each set, and running statistics, in contiguous arrays."""
+    for a in (mean, root, running_mean, running_var):
+        if a is not None and not a.flags.c_contiguous:
+            raise Unsupported("statistics with gaps between them")
+    sets = NormSets(centered, x.shape[:2], *x.shape[2:])
+    running = float(momentum), format_of(running_format), _address(running_mean), _address(running_var)
+    checked(
+        "rm_cuda_norm_statistics", format_of(format), ctypes.byref(sets), *_of(x), float(eps), _address(mean), _address(root), *running,
+        x.place.queue,
+    )  # fmt: skip
 
 
 def cross_entropy(

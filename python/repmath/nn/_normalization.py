@@ -14,7 +14,7 @@ from .._blocks import BLOCK
 from .._dtypes import F64, NAMES
 from .._environment import guarded
 from .._fractions import rounded
-from .._memory import asarray, calls, contiguous, empty, host, is_array, move, on_device, zeros
+from .._memory import asarray, calls, contiguous, empty, is_array, on_device, zeros
 from .._narrow import narrow
 from .._reductions import sum as exact_sum
 from .._statistics import mean, var
@@ -408,37 +408,44 @@ def _nearest(v: Array, dtype: np.dtype[Any]) -> Array:
 def _update(running_mean: Array | None, running_var: Array | None, x: Array, momentum: float) -> None:
     """Running statistics, in place: each the exact mixture, rounded once to its dtype. The variance is divided by n - 1."""
     m = Fraction(float(momentum))
+    if on_device(x):
+        a, asked = _by_channels(x).of(x), ((running_mean, None), (None, running_var))
+        if running_mean is not None and running_var is not None and running_mean.dtype == running_var.dtype:
+            asked = ((running_mean, running_var),)  # type: ignore[assignment]
+        for mean_there, var_there in asked:
+            there = mean_there if mean_there is not None else var_there
+            if there is not None:
+                name = NAMES[there.dtype]
+                calls(x).norm_statistics(NAMES[x.dtype], True, a, 0.0, None, None, momentum, name, mean_there, var_there)
+        return
     axes = (0, *range(2, x.ndim))
-    if not on_device(x) and x.ndim > 2 and x.size <= BLOCK:  # one copy serves both statistics
+    if x.ndim > 2 and x.size <= BLOCK:  # one copy serves both statistics
         x, axes = np.ascontiguousarray(x.reshape(*x.shape[:2], -1).swapaxes(0, 1)).reshape(x.shape[1], -1).T, (0,)
     changes = []  # nothing is written before all is known
     for running, moment in ((running_mean, "mean"), (running_var, "var")):
         if running is None:
             continue
-        there = host(running)
-        old = there.astype(F64)
+        old = running.astype(F64)
         if running.dtype == F64:  # no bound is close enough
-            finite = np.isfinite(host(x)).all(axis=axes)
+            finite = np.isfinite(x).all(axis=axes)
             result, certain = old.copy(), np.zeros_like(finite)
         else:
             with np.errstate(all="ignore"):
                 # Correctly rounded; infinite or NaN for a channel that is not finite.
-                new = host(mean(x, axis=axes, dtype=F64) if moment == "mean" else var(x, axis=axes, dtype=F64, ddof=1))
+                new = mean(x, axis=axes, dtype=F64) if moment == "mean" else var(x, axis=axes, dtype=F64, ddof=1)
                 # Statistics of finite numbers may be beyond float64.
-                finite = np.isfinite(host(x)).all(axis=axes) if x.dtype == F64 else np.isfinite(new)
-                result, certain = _mixed(there, old, new, float(momentum), x.dtype != F64)
+                finite = np.isfinite(x).all(axis=axes) if x.dtype == F64 else np.isfinite(new)
+                result, certain = _mixed(running, old, new, float(momentum), x.dtype != F64)
         open_ones = np.flatnonzero(finite & ~certain & np.isfinite(old))
         if len(open_ones):
-            news = _exact_news(host(x), open_ones, moment)
-            mixed = [(1 - m) * Fraction(float(there[c])) + m * v for c, v in zip(open_ones, news, strict=True)]
+            news = _exact_news(x, open_ones, moment)
+            mixed = [(1 - m) * Fraction(float(running[c])) + m * v for c, v in zip(open_ones, news, strict=True)]
             result[open_ones] = rounded(mixed, running.dtype)
         result[~finite] = np.nan
         changed = np.isfinite(old) | ~finite
-        changes.append((running, there, changed, result))
-    for running, there, changed, result in changes:
-        there[changed] = result[changed]
-        if there is not running:
-            running[...] = move(there, running)
+        changes.append((running, changed, result))
+    for running, changed, result in changes:
+        running[changed] = result[changed]
 
 
 def _running(name: str, value: Any, x: Array) -> Array | None:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from .._cuda._array import Array, Lent, Place, Unsupported
-from ._deviations import HEAD
+from ._deviations import HEAD, eps_before, remember
 
 # The types of devices, beside the CPU, whose tensors operators take.
 KINDS = {"cuda"}
@@ -44,6 +44,7 @@ def sent(t: torch.Tensor, device: torch.device) -> torch.Tensor:
         return t.to(device)
     storage = t.untyped_storage()
     whole = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,)).to(device)
+    remember(whole, eps_before(t) if t.is_cpu else None)
     return torch.empty(0, dtype=t.dtype, device=device).set_(whole.untyped_storage(), t.storage_offset(), t.shape, t.stride())
 
 

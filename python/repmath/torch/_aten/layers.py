@@ -12,7 +12,6 @@ import torch
 from ... import nn
 from ..._reductions import sum as exact_sum
 from .._deviations import eps_before, marked
-from .._device_tensors import sent
 from .._stepwise import HERE
 from .._tensors import as_array, as_tensor
 from .common import KERNELS, Array, Uncovered, apply, convert, format_of, kernel, together
@@ -128,10 +127,6 @@ def _masked(gradients: Any, mask: Sequence[bool]) -> tuple[Any, ...]:
 def layer_norm(x: torch.Tensor, normalized_shape: Sequence[int], weight: _Maybe, bias: _Maybe, eps: float) -> Any:
     shape = tuple(normalized_shape)
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
-    if not x.is_cpu:
-        _, mean, root = nn.layer_norm(as_array(x.cpu()), shape, eps=eps, return_statistics=True)
-        known = as_tensor(mean), _with_eps(root, eps)  # no kernel there returns them
-        return as_tensor(nn.layer_norm(as_array(x), shape, *weights, eps)), *(sent(t, x.device) for t in known)
     made, mean, root = nn.layer_norm(as_array(x), shape, *weights, eps, return_statistics=True)
     return as_tensor(made), as_tensor(mean), _with_eps(root, eps)
 
@@ -158,11 +153,6 @@ def layer_norm_backward(
 def group_norm(x: torch.Tensor, weight: _Maybe, bias: _Maybe, n: int, c: int, inner: int, group: int, eps: float) -> Any:
     shaped = x.reshape(n, c, inner)
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
-    if not x.is_cpu:
-        _, mean, root = nn.group_norm(as_array(shaped.cpu()), group, eps=eps, return_statistics=True)
-        known = as_tensor(mean), _with_eps(root, eps)
-        made = nn.group_norm(as_array(shaped), group, *weights, eps)
-        return as_tensor(made).view(x.shape), *(sent(t, x.device) for t in known)
     made, mean, root = nn.group_norm(as_array(shaped), group, *weights, eps, return_statistics=True)
     return as_tensor(made).view(x.shape), as_tensor(mean), _with_eps(root, eps)
 
@@ -199,12 +189,6 @@ def batch_norm(
 ) -> Any:
     mean, variance = (None if t is None else as_array(_beside(t, x.dtype)) for t in (running_mean, running_var))
     weights = _array(weight, x.dtype), _array(bias, x.dtype)
-    if training and not x.is_cpu:
-        known = map(
-            as_tensor, nn.batch_norm(as_array(x.cpu()), None, None, training=True, eps=eps, return_statistics=True)[1:]
-        )
-        made = nn.batch_norm(as_array(x), mean, variance, *weights, True, momentum, eps)
-        return as_tensor(made), *(sent(t, x.device) for t in known)
     made = nn.batch_norm(as_array(x), mean, variance, *weights, training, momentum, eps, return_statistics=training)
     if training:
         return tuple(as_tensor(a) for a in made)
