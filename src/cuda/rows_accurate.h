@@ -240,8 +240,8 @@ RM_STATIC int64_t rm_rows_decide(const rm_softmax_share *s) {
 namespace {
 
 template <class Operation, rm_row_fn *row>
-__global__ void __launch_bounds__(RM_ROW_THREADS)
-    accurate_kernel(Operation f, row_memory memory, rm_undecided_set undecided, char *stacks, int64_t stack) {
+__global__ void __launch_bounds__(RM_ROW_THREADS) accurate_kernel(const __grid_constant__ Operation f, row_memory memory,
+                                                                  rm_undecided_set undecided, char *stacks, int64_t stack) {
   lead([&] {
     rm_big_begin(stacks + blockIdx.x * stack, stack);
     rm_row_state state = memory.state(blockIdx.x);

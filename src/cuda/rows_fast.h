@@ -109,7 +109,7 @@ template <class K> bool shared_rows_fit(K *kernel, int64_t bytes) {
 /* memory: with a base, of all blocks; else each has its own, shared by its threads. */
 template <class Operation, rm_row_fn *row>
 __global__ void __launch_bounds__(RM_ROW_THREADS)
-    rows_kernel(Operation f, int64_t rows, row_memory memory, rm_undecided_set undecided) {
+    rows_kernel(const __grid_constant__ Operation f, int64_t rows, row_memory memory, rm_undecided_set undecided) {
   const bool shared = !memory.base;
   if (shared) memory.base = shared_rows();
   rm_row_state state = memory.state(shared ? 0 : blockIdx.x);

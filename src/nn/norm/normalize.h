@@ -42,9 +42,17 @@ RM_FN int64_t rm_norm_length(const rm_norm_problem *f) { return f->outer * f->in
 enum { RM_NORM_SHORT = 128 };
 RM_FN int rm_norm_is_short(const rm_norm_problem *f) { return f->outer > 1 && f->inner <= RM_NORM_SHORT; }
 RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1);
-/* The elements of a set, blocks one after the other, then `pad`. */
-RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad,
-                                 const rm_row_state *state, double *to);
+/* The elements of some blocks of a set, the first of which is at `from`, one block after the other, then `pad`. */
+RM_HOST_EXTERN void rm_norm_load_blocks(const rm_norm_problem *f, const rm_set_view *p, const char *from, int64_t blocks,
+                                        double pad, const rm_row_state *state, double *to);
+RM_FN char *rm_norm_set_at(const rm_set_view *p, int64_t set0, int64_t set1) {
+  return p->base + set0 * p->set[0] + set1 * p->set[1];
+}
+/* The elements of a set. */
+RM_FN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad,
+                        const rm_row_state *state, double *to) {
+  rm_norm_load_blocks(f, p, rm_norm_set_at(p, set0, set1), f->outer, pad, state, to);
+}
 /* Returns 0 where the statistics are not known well enough. x is padded by 0, and remains so. */
 RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, int64_t set1, double *x,
                                        const rm_row_state *state, rm_norm_statistics *s);

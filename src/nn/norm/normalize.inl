@@ -31,24 +31,19 @@
 #include "formula.inc"
 #undef RM_NUM
 
-RM_STATIC char *rm_norm_set_at(const rm_set_view *p, int64_t set0, int64_t set1) {
-  return p->base + set0 * p->set[0] + set1 * p->set[1];
-}
-
 RM_HOST_EXTERN double rm_norm_given(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1) {
   return rm_read_element(rm_norm_set_at(p, set0, set1), f->format);
 }
 
-RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, double pad,
-                                 const rm_row_state *state, double *to) {
-  const int64_t n = rm_norm_length(f);
-  const char *from = rm_norm_set_at(p, set0, set1);
+RM_HOST_EXTERN void rm_norm_load_blocks(const rm_norm_problem *f, const rm_set_view *p, const char *from, int64_t blocks,
+                                        double pad, const rm_row_state *state, double *to) {
+  const int64_t n = blocks * f->inner;
 #if !RM_DEVICE
   const int size = rm_size_of(f->format);
-  if (rm_norm_is_short(f) && p->inner == size) { /* the results' buffer has no results yet */
+  if (blocks > 1 && f->inner <= RM_NORM_SHORT && p->inner == size) { /* the results' buffer has no results yet */
     char *together = (char *)rm_row_buffer(state, state->buffers);
     const size_t bytes = (size_t)f->inner * (size_t)size;
-    for (int64_t k = 0; k < f->outer; k++) {
+    for (int64_t k = 0; k < blocks; k++) {
       __builtin_prefetch(from + k * p->outer + bytes); /* the next set's */
       __builtin_memcpy(together + (size_t)k * bytes, from + k * p->outer, bytes);
     }
@@ -56,7 +51,7 @@ RM_HOST_EXTERN void rm_norm_load(const rm_norm_problem *f, const rm_set_view *p,
     return;
   }
 #endif
-  for (int64_t k = 0; k < f->outer; k++)
+  for (int64_t k = 0; k < blocks; k++)
     RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
   for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
 }

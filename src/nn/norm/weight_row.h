@@ -200,10 +200,9 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
   double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2),
          *h = rm_row_buffer(state, 3);
   if (f->format == RM_F64 && rm_row_defer(state)) return;
-  rm_norm_problem part = *f; /* one block, or short ones together */
-  const int64_t parts = per_block || !rm_norm_is_short(f) ? range.outer_to - range.outer_from : 1;
-  part.outer = (range.outer_to - range.outer_from) / parts;
-  const int64_t length = rm_norm_length(&part);
+  const int64_t all = range.outer_to - range.outer_from;
+  const int64_t parts = per_block || !rm_norm_is_short(f) ? all : 1; /* of one block, or of short ones together */
+  const int64_t blocks = all / parts, length = blocks * f->inner;
   for (int64_t i = 0; !state->loaded && (i < length || i % RM_ROW_PAD); i++) ones[i] = 1.0;
   state->loaded = 1;
   rm_dd_ball total, term;
@@ -219,9 +218,8 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
 #endif
     for (int64_t o = range.outer_from; o < range.outer_from + parts; o++) {
       double sum[3], sq[2];
-      part.x.base = f->x.base + o * f->x.outer, part.g.base = f->g.base + o * f->g.outer;
-      rm_norm_load(&part, &part.x, s0, set1, t->c, state, x);
-      rm_norm_load(&part, &part.g, s0, set1, 0.0, state, g);
+      rm_norm_load_blocks(f, &f->x, rm_norm_set_at(&f->x, s0, set1) + o * f->x.outer, blocks, t->c, state, x);
+      rm_norm_load_blocks(f, &f->g, rm_norm_set_at(&f->g, s0, set1) + o * f->g.outer, blocks, 0.0, state, g);
 #if !RM_DEVICE
       if (f->format == RM_F64) {
         const rm_wide_row row = {.x = x, .w = ones, .g = g, .c = rm_wide_pair_of(&wide->c)};
