@@ -22,8 +22,9 @@ enum {
   RM_ROUND_UP_DOWN = 6 /* to nearest, then one unit in the last place up or down with equal chances */
 };
 
-/* mode: RM_ROUND_STOCHASTIC ...; first: the element of the stream that decides element 0, from 0 to 2^62 less the
- * elements. */
+/* mode: RM_ROUND_STOCHASTIC ..., or RM_ROUND_TOWARD_ZERO, RM_ROUND_DOWN or RM_ROUND_UP, which ask no words: functions that
+ * refuse RM_ROUND_UP_DOWN refuse these three, but for rm_random_balls. first: the element of the stream that decides element
+ * 0, from 0 to 2^62 less the elements. */
 typedef struct {
   int32_t mode;
   uint64_t seed, stream;

@@ -14,7 +14,7 @@ from ._inplace import check_array, check_count, check_number, is_array, whole
 from ._memory import as_bytes, calls, contiguous, on_device
 
 _Array = np.ndarray[Any, Any]
-ROUNDINGS = ("nearest", *_random_modes.RANDOM_MODES)
+ROUNDINGS = ("nearest", *_random_modes.MODES)
 _Numbers = tuple[float, float, float, float, float]  # lr, the betas, eps, weight_decay
 
 
@@ -117,7 +117,7 @@ def sgd_step(
         See above.
     first : bool, optional
         Whether this is the first step; `buffer` is then written, not read.
-    rounding : {"nearest", "stochastic", "random", "up_down"}, optional
+    rounding : {"nearest", "stochastic", "random", "up_down", "toward_zero", "down", "up"}, optional
         How each new value is rounded from its exact one (specification section 1a).
     seed, stream : int, optional
         Of the random roundings, from 0 to 2**64 - 1: `param` has the words of `stream`,
@@ -164,7 +164,7 @@ def _place(rounding: Any, seed: Any, stream: Any) -> tuple[str, int, int, int] |
     if isinstance(rounding, str) and rounding == "nearest":
         _random_modes.place("stochastic", seed, stream)
         return None
-    if not isinstance(rounding, str) or rounding not in _random_modes.RANDOM_MODES:
+    if not isinstance(rounding, str) or rounding not in _random_modes.MODES:
         raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, not {rounding!r}")
     return _random_modes.place(rounding, seed, stream)
 
@@ -258,7 +258,7 @@ def adam_step(
         b1 and b2, in [0, 1).
     maximize : bool, optional
         See above.
-    rounding : {"nearest", "stochastic", "random", "up_down"}, optional
+    rounding : {"nearest", "stochastic", "random", "up_down", "toward_zero", "down", "up"}, optional
         How each new value is rounded from its exact one (specification section 1a).
     seed, stream : int, optional
         Of the random roundings, from 0 to 2**64 - 1: `param` has the words of `stream`,

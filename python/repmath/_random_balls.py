@@ -26,6 +26,7 @@ from ._random_bounds import above as _above
 from ._random_bounds import exp_bounds as _exp
 from ._random_bounds import log_bounds as _log
 from ._random_doubles import evaluate
+from ._scope import DIRECTED_MODES
 
 _Array: TypeAlias = np.ndarray
 _SMALL, _TINY = 2.0**-900, 2.0**-1074
@@ -292,7 +293,7 @@ _FORMATS = {"float16": (11, -24, 16), "bfloat16": (8, -133, 128), "float32": (24
 
 
 def rounded(value: Fraction, kind: str, mode: str, word: int) -> float:
-    """An exact value under a random mode with this word (specification section 1a), as a Python number; +0 for 0."""
+    """An exact value under a mode of section 1a of the specification with this word, as a Python number; +0 for 0."""
     if value == 0:
         return 0.0
     bits, least, most = _FORMATS[kind]
@@ -302,8 +303,12 @@ def rounded(value: Fraction, kind: str, mode: str, word: int) -> float:
     quantum = Fraction(2) ** max(exponent - bits + 1, least)
     k, rest = divmod(size, quantum)
     fraction = rest / quantum
-    away = fraction > Fraction(2 * word + 1, 2**33) if mode == "stochastic" else fraction != 0 and bool(word >> 31)
+    directed = mode in DIRECTED_MODES
+    outwards = mode == ("down" if value < 0 else "up") if directed else bool(word >> 31)
+    away = fraction > Fraction(2 * word + 1, 2**33) if mode == "stochastic" else fraction != 0 and outwards
     made = (k + away) * quantum
+    if directed and not outwards:
+        made = min(made, Fraction(2) ** most - Fraction(2) ** (most - bits))
     large = float("inf") if made >= Fraction(2) ** most else float(made)
     return -large if value < 0 else large
 

@@ -296,7 +296,7 @@ def rounded(
                 radius = np.where(plain, np.abs(c) * (2.0**-53 * (1 + 2.0**-50)) + 2.0**-1074, 0.0)
             found, open_ = _random_modes.balls(np.where(plain, c, 0.0), radius, flat.dtype, at)
             flat[plain & ~open_] = found[plain & ~open_]
-            left = (plain & open_) | (left & (c == 0) & (place[0] == "random"))
+            left = (plain & open_) | (left & (c == 0) & (place[0] != "stochastic"))
         places = np.flatnonzero(left).tolist()
         signs: Any = np.signbit(flat)
 

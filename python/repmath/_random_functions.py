@@ -59,8 +59,9 @@ class At:
             radius = np.where(plain, np.abs(c) * (2.0**-53 * (1 + 2.0**-50)) + 2.0**-1074, 0.0)
             found, open_ = _random_modes.balls(np.where(plain, c, 0.0), radius, nearest.dtype, self.place)
             flat[plain & ~open_] = found[plain & ~open_]
-            # A value that binary64 has as 0 is too small to move by a threshold, but the mode random moves it.
-            left = np.flatnonzero((plain & open_) | ((c == 0) & (self.mode == "random")))
+            # A value that binary64 has as 0 is too small to move by a threshold, but other modes move it; beyond binary64 only
+            # those of one direction give anything but infinities.
+            left = np.flatnonzero((plain & open_) | (~plain & ~np.isnan(c) & (self.mode != "stochastic")))
         values: dict[int, Interval] = {}
         for i in left.tolist():
             with contextlib.suppress(OverflowError, ValueError):  # of infinities and NaN: the result to nearest is theirs
@@ -405,11 +406,16 @@ def with_statistics(
     """As `_norm`, and the statistics if `nearest` has them."""
     if not isinstance(nearest, tuple):
         return _norm(at, nearest, rows, w, b, eps, back, squares)
-    finite = np.where(np.isfinite(rows).all(-1, keepdims=True), rows, 0.0)
+    good = np.isfinite(rows).all(-1, keepdims=True)
+    finite = np.where(good, rows, 0.0)
     values = finite, _number(eps), _number(float(rows.shape[1]))
 
     def statistic(formula: Callable[..., Any]) -> Callable[[At, _Array], _Array]:
-        return lambda at, near: at.formula(near, ~np.isfinite(near), formula, *values, place=lambda r: r.reshape(near.shape))
+        def made(at: At, near: _Array) -> _Array:
+            skip = np.isnan(near) | ~good.reshape(near.shape)
+            return at.formula(near, skip, formula, *values, place=lambda r: r.reshape(near.shape))
+
+        return made
 
     def inverse(x: Any, eps: Any, n: Any) -> Any:
         d = x if squares else x - x.total() / n

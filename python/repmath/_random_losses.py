@@ -16,6 +16,7 @@ from ._clipping import clip_grad_norm
 from ._dtypes import F64
 from ._random_balls import Interval
 from ._random_functions import At, _rows, _wide, point
+from ._scope import DIRECTED_MODES
 
 _Array = np.ndarray[Any, Any]
 _Value = Callable[[int, int], Interval]  # of a place in C order, to so many bits
@@ -314,9 +315,14 @@ def _to_float8(at: At, nearest: Any, call: dict[str, Any]) -> Any:
     if at.mode == "stochastic":
         # f - T, both of at most 53 bits, has the sign of the exact difference.
         away = f > (words + 0.5) * 2.0**-32
+    elif at.mode in DIRECTED_MODES:
+        outwards = (at.mode != "toward_zero") & (np.signbit(flat) == (at.mode == "down"))
+        away = (f != 0) & outwards
     else:
         away = (f != 0) & (words >= 2**31)
     made = (k + away) * quantum
+    if at.mode in DIRECTED_MODES:
+        made = np.where(outwards, made, np.minimum(made, float(most)))
     beyond = made > float(most)
     made = np.where(beyond, np.nan if single else np.inf, made)
     result = np.copysign(made, flat).astype(nearest.dtype)

@@ -1,4 +1,4 @@
-"""The random rounding modes (specification section 1a): elementwise functions, exact sums and matrix products under them.
+"""The random rounding modes (specification section 1a) and those of one direction: elementwise functions, exact sums and matrix products under them.
 
 The word of an element depends on its place in C order of the result's shape alone, whatever memory the result lies in."""
 
@@ -11,10 +11,15 @@ from numpy.typing import ArrayLike
 from . import _core, _reductions
 from ._dtypes import FORMATS, NAMES, check_held, common
 from ._environment import guarded
+from ._scope import MODES as MODES
 from ._scope import RANDOM_MODES as RANDOM_MODES
 
 # Functions that the library lacks in float64 under "stochastic": each writes the results of a vector, in a place, into another one.
 BY_ENCLOSURES: dict[str, Any] = {}
+
+
+# Whose words the vector loops of products take.
+_BY_WORDS = ("stochastic", "random")
 
 
 def _loop(name: str, dtype: Any, vectors: Any, result: np.ndarray, at: tuple[str, int, int, int]) -> None:
@@ -52,8 +57,8 @@ def in_two(x: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray] | None
 
 def place(mode: Any, seed: Any, stream: Any) -> tuple[str, int, int, int]:
     """Checked, with the first element: 0, or that of a part."""
-    if not isinstance(mode, str) or mode not in RANDOM_MODES:
-        raise ValueError(f"mode must be one of {', '.join(RANDOM_MODES)}, not {mode!r}")
+    if not isinstance(mode, str) or mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     numbers = []
     for name, value in (("seed", seed), ("stream", stream)):
         if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -203,12 +208,12 @@ def sum(
     stream: int = 0,
     out: Any = None,
 ) -> Any:
-    """The exact sum over axes, rounded once under a random mode.
+    """The exact sum over axes, rounded once under a random mode or in one direction.
 
     Parameters
     ----------
     x : array_like
-    mode : {"stochastic", "random", "up_down"}
+    mode : {"stochastic", "random", "up_down", "toward_zero", "down", "up"}
     axis : int or tuple of int, optional
         All by default.
     keepdims : bool
@@ -235,7 +240,7 @@ def sum(
     if at[0] == "up_down" and axes and array.size:
         nearest = _reductions.sum(np.asarray(array, held), axis=axes, dtype=target, keepdims=keepdims)
         return _deliver(up_down(np.asarray(nearest), seed, stream, own=True), out)
-    narrow = held.itemsize < 8 and (target == held or target.itemsize == 4) and at[0] != "up_down"
+    narrow = held.itemsize < 8 and (target == held or target.itemsize == 4) and at[0] in _BY_WORDS
     if narrow and rows and terms and kept and kept[0] > max(axes, default=-1):
         down = np.ascontiguousarray(np.asarray(array, held)).reshape(terms, rows)  # sums down columns need no other order
         result = _products(np.ones((1, 1, terms), held), down[None], None, target, at).reshape(shape)
@@ -262,12 +267,12 @@ def matmul(
     stream: int = 0,
     out: Any = None,
 ) -> Any:
-    """The matrix product of exact sums, each rounded once under a random mode; shapes are those of numpy.matmul.
+    """The matrix product of exact sums, each rounded once under a random mode or in one direction; shapes are those of numpy.matmul.
 
     Parameters
     ----------
     a, b : array_like
-    mode : {"stochastic", "random", "up_down"}
+    mode : {"stochastic", "random", "up_down", "toward_zero", "down", "up"}
     bias : array_like, optional
         Broadcasts to the result: one more term of each sum.
     dtype : dtype, optional
@@ -302,7 +307,7 @@ def _matmul(a: Any, b: Any, bias: Any, dtype: Any, at: tuple[str, int, int, int]
     if add is not None:
         shaped = (*batch, *((m,) if left.ndim > 1 else ()), *((n,) if right.ndim > 1 else ()))
         add = np.broadcast_to(np.asarray(add, held), shaped).reshape(result.shape)
-    if held.itemsize < 8 and (target == held or target.itemsize == 4) and mode != "up_down":
+    if held.itemsize < 8 and (target == held or target.itemsize == 4) and mode in _BY_WORDS:
         result = _products(x, y, add, target, (mode, seed, stream, first))
     elif mode == "up_down" and held == target and add is None and result.size and not first:
         result = up_down(np.asarray(_reductions.matmul(x, y)), seed, stream, own=True)
@@ -335,7 +340,7 @@ def running(a: ArrayLike, b: ArrayLike, mode: str, terms: int, *, bias: Any, dty
 
 @guarded
 def dot(x: ArrayLike, y: ArrayLike, mode: str, *, dtype: Any = None, seed: int = 0, stream: int = 0) -> Any:
-    """The exact dot product of two vectors, rounded once under a random mode: as `matmul`."""
+    """The exact dot product of two vectors, rounded once under a random mode or in one direction: as `matmul`."""
     left, right = np.asarray(x), np.asarray(y)
     if left.ndim != 1 or left.shape != right.shape:
         raise ValueError(f"x and y must be vectors of one length, not {left.shape} and {right.shape}")

@@ -1,6 +1,7 @@
-"""Scopes in which NumPy functions of repmath round at random (specification section 1a)."""
+"""Scopes in which NumPy functions of repmath round at random, or in one direction (specification section 1a)."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from contextvars import ContextVar, Token
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 from . import _core
 
 RANDOM_MODES = ("stochastic", "random", "up_down")
+DIRECTED_MODES = ("toward_zero", "down", "up")  # which ask no words
+MODES = (*RANDOM_MODES, *DIRECTED_MODES)
 OPEN: list["scope"] = []  # of all threads: while it is empty nothing below is asked
 _current: ContextVar["scope | None"] = ContextVar("repmath_scope", default=None)
 # What rounds nothing, and the modules whose functions draw.
@@ -22,6 +25,8 @@ _HANDLERS: dict[str, Callable[..., Any]] = {}
 _CALLS: set[str] = set()  # whose handlers take the arguments as a tuple and a dict
 # What rounding.py gives: "ufunc", the result of a ufunc, its arguments and keywords in a scope; "up_down", an array whose numbers have moved.
 _GIVEN: dict[str, Callable[..., Any]] = {}
+# Context managers that are entered with every scope, made anew for each: of modules whose functions know no scope and keep compiled ones.
+BESIDE: list[Callable[[], AbstractContextManager[Any]]] = []
 
 
 def _unsigned(name: str, value: Any, bits: int) -> int:
@@ -34,18 +39,20 @@ def _unsigned(name: str, value: Any, bits: int) -> int:
 
 
 class scope:
-    """Inside, NumPy functions of repmath round at random: ``with repmath.rounding.scope("stochastic", seed=0, sample=1):``.
+    """Inside, NumPy functions of repmath round at random or in one direction: ``with repmath.rounding.scope("stochastic", seed=0, sample=1):``.
 
-    Every function of arrays that rounds has all three modes: elementwise functions, all of `repmath`, `nn`, `linalg`, `fft`, `special`, `array_api` and the steps of
+    Every function of arrays that rounds has all six modes: elementwise functions, all of `repmath`, `nn`, `linalg`, `fft`, `special`, `array_api` and the steps of
     `optim`. Methods of ufuncs such as `reduce` raise TypeError, and so do matrices with infinities and singular ones: nothing inside rounds to nearest
     instead. Functions that move or select elements, accumulators, random draws and NumPy's own functions, such as `astype`, are as they are outside. Arrays that
     are rounded are numbered in program order, and their elements have the words of stream ``sample * 2**32`` + that number. A call has one number, a step of
     an optimiser four; a call's further arrays have the words from element 2**40 on, 2**41 and so forth. A scope holds for its thread, or asyncio task; one inside
-    another has numbers of its own. For PyTorch's operators there is `repmath.torch.stochastic`.
+    another has numbers of its own. "toward_zero", "down" and "up" ask no words: a function that rounds once gives the nearest number of the format on that side
+    of its exact value, one of several steps rounds each of its arrays so. For PyTorch's operators there is `repmath.torch.stochastic`; operators of
+    `repmath.jax` raise TypeError inside.
 
     Parameters
     ----------
-    mode : {"stochastic", "random", "up_down"}
+    mode : {"stochastic", "random", "up_down", "toward_zero", "down", "up"}
     seed : int, optional
         From 0 to 2**64 - 1.
     sample : int, optional
@@ -73,24 +80,29 @@ class scope:
     """
 
     def __init__(self, mode: str, *, seed: int = 0, sample: int = 0) -> None:
-        if not isinstance(mode, str) or mode not in RANDOM_MODES:
-            raise ValueError(f"mode must be one of {', '.join(RANDOM_MODES)}, not {mode!r}")
+        if not isinstance(mode, str) or mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
         self.mode, self.seed, self.sample = mode, _unsigned("seed", seed, 64), _unsigned("sample", sample, 32)
         self.calls = 0
-        self._tokens: list[Token[scope | None]] = []
+        self._tokens: list[tuple[Token[scope | None], ExitStack]] = []
 
     def __enter__(self) -> "scope":
         if not self._tokens:
             self.calls = 0  # a scope that is entered again computes the same
+        beside = ExitStack()
+        for made in BESIDE:
+            beside.enter_context(made())
         OPEN.append(self)
         _core.open_scopes(1)
-        self._tokens.append(_current.set(self))
+        self._tokens.append((_current.set(self), beside))
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        _current.reset(self._tokens.pop())
+        token, beside = self._tokens.pop()
+        _current.reset(token)
         _core.open_scopes(-1)
         OPEN.remove(self)
+        beside.close()
 
     def next(self) -> dict[str, Any]:
         """Seed and stream of the next array that is rounded."""
@@ -112,6 +124,13 @@ class scope:
             made[...] = moved
             return made
         return moved[()]
+
+
+def refuse(what: str) -> None:
+    """Raises in a scope: for what knows none."""
+    here = _current.get()
+    if here is not None:
+        raise TypeError(f"{what} has no {here.mode} rounding: it cannot be called in repmath.rounding.scope")
 
 
 def handler(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

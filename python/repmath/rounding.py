@@ -6,7 +6,7 @@ numbers that holds it. Modes other than "nearest" take the accurate phase for ev
 microseconds each.
 
 The random modes (specification section 1a) are "stochastic", "random" and "up_down": `repmath.rounding.exp(x, "stochastic", seed=1,
-stream=5)`. They have float16 and bfloat16 too, and `sum`, `dot` and `matmul` of exact sums. An element's word depends on seed, stream
+stream=5)`. They have float16 and bfloat16 too, and `sum`, `dot` and `matmul` of exact sums, which take "toward_zero", "down" and "up" as well. An element's word depends on seed, stream
 and its place in C order of the result: results are the same on every machine. `words` returns the words themselves. In a `scope` the functions of
 `repmath` round at random.
 """

@@ -41,15 +41,19 @@ RM_FN uint64_t rm_round_up_down(uint64_t bits, int format, uint32_t word) {
   return bits - 1;
 }
 
+/* Whether the mode is one of IEEE 754, which asks no word. */
+RM_FN int rm_is_directed(int mode) { return mode < RM_ROUND_STOCHASTIC; }
+
 /* The rounding mode in which a value is evaluated for an element. */
 RM_FN rm_mode rm_rounding_mode(int mode, uint32_t word) {
+  if (rm_is_directed(mode)) return (rm_mode)mode;
   return mode == RM_ROUND_UP_DOWN ? RM_NEAREST : rm_random_mode(mode, word);
 }
 
 /* The status of r for n elements, argument number `position`. */
 RM_FN rm_status rm_rounding_check(const rm_random_rounding *r, int64_t n, int position) {
   if (!r) return RM_STATUS(RM_ERR_NULL, position);
-  if (r->mode < RM_ROUND_STOCHASTIC || r->mode > RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, position);
+  if (r->mode < RM_ROUND_TOWARD_ZERO || r->mode > RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, position);
   if (r->first < 0 || r->first > RM_ROUNDING_ELEMENTS - n) return RM_STATUS(RM_ERR_RANGE, position);
   return RM_OK;
 }

@@ -1,7 +1,7 @@
 /* Elementwise functions and formulas under the random rounding modes.
  *
  * Results of at most 32 bits are balls in binary64 first (kernels.c), whose elements are decided by their words, nearly all.
- * The accurate phase computes the others, those of binary64, and what is up or down. */
+ * The accurate phase computes the others, those of binary64, what is up or down, and the modes of IEEE 754. */
 #include "kernels.h"
 #include "../common/rounding_words.h"
 
@@ -139,7 +139,7 @@ rm_status rm_random_elementwise(const char *function, int format, int64_t n, con
   const struct rm_map_kernels *maps = rm_map_kernels();
   if (!kernels || !maps) return RM_ERR_ISA;
   const rm_env env = rm_env_enter();
-  if (format == RM_FORMAT_F64 || r->mode == RM_ROUND_UP_DOWN || power) {
+  if (format == RM_FORMAT_F64 || r->mode == RM_ROUND_UP_DOWN || rm_is_directed(r->mode) || power) {
     rm_env_leave(env, rm_in_parts(n, GRAIN, part, &p));
     return RM_OK;
   }
@@ -159,7 +159,7 @@ rm_status rm_random_formula(int formula, int format, int64_t n, double a, const 
   if (n < 0) return RM_STATUS(RM_ERR_SIZE, 3);
   const rm_status status = rm_rounding_check(r, n, 11);
   if (status) return status;
-  if (r->mode == RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, 11);
+  if (r->mode == RM_ROUND_UP_DOWN || rm_is_directed(r->mode)) return RM_STATUS(RM_ERR_ENUM, 11);
   if (!open) return RM_STATUS(RM_ERR_NULL, 9);
   const struct rm_rounding_kernels *kernels = rm_rounding_kernels();
   if (!kernels) return RM_ERR_ISA;

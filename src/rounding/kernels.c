@@ -44,7 +44,22 @@ RM_FN int64_t chunk_of(rm_words_chunk *words, const rm_random_rounding *r, int64
   return n;
 }
 
+/* Under the modes of IEEE 754, whose addends depend on signs: one by one. */
+static int64_t balls_directed(const rm_balls *p, int64_t begin, int64_t end, uint32_t *flags) {
+  const rm_mode mode = rm_rounding_mode(p->r->mode, 0);
+  int64_t open = 0;
+  for (int64_t i = begin; i < end; i++) {
+    uint64_t bits = 0;
+    const int left = rm_round_within(p->middle[i], p->radius ? p->radius[i] : 0.0, p->format, mode, &bits, flags);
+    rm_write_bits(p->out + i * rm_size_of(p->format), left ? 0 : bits, p->format);
+    p->undecided[i] = (uint8_t)left;
+    open += left;
+  }
+  return open;
+}
+
 static int64_t balls(const rm_balls *p, int64_t begin, int64_t end, uint32_t *flags) {
+  if (rm_is_directed(p->r->mode)) return balls_directed(p, begin, end, flags);
   const int size = rm_size_of(p->format);
   rm_words_chunk words;
   double middle[RM_WORDS_CHUNK + RM_LANES], radius[RM_WORDS_CHUNK + RM_LANES];

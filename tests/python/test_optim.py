@@ -304,7 +304,7 @@ def test_names():
     assert repmath.optim is optim and all(hasattr(optim, name) for name in optim.__all__)
 
 
-ROUNDINGS = rounding_oracle.MODES
+ROUNDINGS = (*rounding_oracle.MODES, *rounding_oracle.DIRECTED)
 
 
 def words(mode, seed, stream, n):
@@ -384,7 +384,7 @@ def test_small_updates_are_kept_in_the_mean():
 @pytest.mark.parametrize(
     ("options", "error", "name"),
     [
-        ({"rounding": "up"}, ValueError, "rounding"),
+        ({"rounding": "sometimes"}, ValueError, "rounding"),
         ({"rounding": None}, ValueError, "rounding"),
         ({"rounding": "stochastic", "seed": -1}, ValueError, "seed"),
         ({"rounding": "nearest", "seed": 0.5}, TypeError, "seed"),

@@ -83,7 +83,7 @@ def root(v):
         return mpq(gmpy2.sqrt(gmpy2.mpfr(v)))
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 def test_a_reflection(mode):
     a = matrices((1, 2, 2))
     (p, q), (r, s) = ([mpq(v) for v in row] for row in a[0].tolist())
@@ -101,7 +101,7 @@ def test_a_reflection(mode):
     assert [mpq(x) for x in taus[0].tolist()] == [tau, 0]
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 def test_a_rotation(mode):
     a = np.array([[[0.75, 0.625], [0.625, -0.5]]])
     p, off, s = mpq(0.75), mpq(0.625), mpq(-0.5)
@@ -125,7 +125,7 @@ def test_words_that_steps_share_are_seen(monkeypatch):
         test_a_reflection("stochastic")
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scopes(dtype, mode):
     a = matrices((2, 4, 4))[0].astype(dtype)

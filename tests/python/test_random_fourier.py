@@ -76,7 +76,7 @@ CASES = [((n,), scale, kind) for n, (scale, kind) in zip([1, 2, 3, 4, 5, 6, 7, 8
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random", "up_down"])
+@pytest.mark.parametrize("mode", [*rounding_oracle.MODES, *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
 def test_transforms(dtype, mode):
     for i, (lengths, scale, kind) in enumerate(CASES):
@@ -123,7 +123,7 @@ def open_balls(monkeypatch):
     monkeypatch.setattr(_random_fourier._random_modes, "balls", none)
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("some", [False, True])
 def test_what_binary64_leaves_open(mode, some, open_balls, monkeypatch):
     """Whole transforms of whole numbers, and sums of cosines alone."""

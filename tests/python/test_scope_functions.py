@@ -175,14 +175,14 @@ def check(name, dtype, mode):
     assert [i for i, (p, q) in enumerate(zip(got, want, strict=True)) if p != q and q] == [], name
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
 @pytest.mark.parametrize("name", NAMES)
 def test_functions(name, dtype, mode):
     check(name, dtype, mode)
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("name", NAMES)
 def test_what_binary64_leaves_open(monkeypatch, name, mode):
     """Every element by double-double and rational numbers."""
@@ -261,7 +261,7 @@ def roots(v):
     return gmpy2.sqrt(gmpy2.mpfr(v))
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_matrices(dtype, mode):
     fmt = FORMATS[dtype]

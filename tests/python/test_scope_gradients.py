@@ -143,14 +143,14 @@ def check(name, dtype, mode):
 NAMES = list(cases("f4"))
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
 def test_gradients(dtype, mode):
     for name in cases(dtype):
         check(name, dtype, mode)
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 def test_what_binary64_leaves_open(monkeypatch, mode):
     balls = _random_gradients._random_modes.balls
 
@@ -200,7 +200,7 @@ def solved(a, b, lower, unit):
     return found
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 def test_powers_and_solutions_by_factors(mode):
     a, b = numbers("f4", 3, 3), numbers("f4", 3, 2)
     lu, pivots = repmath.linalg.lu_factor(a)

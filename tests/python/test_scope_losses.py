@@ -180,14 +180,14 @@ def check(name, dtype, mode, number=0):
 NAMES = list(cases("f4"))
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
 def test_functions(dtype, mode):
     for name in NAMES:
         check(name, dtype, mode)
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 def test_what_binary64_leaves_open(monkeypatch, mode):
     balls = _random_functions._random_modes.balls
 
@@ -212,7 +212,7 @@ def test_words_of_other_elements_are_seen(monkeypatch, name):
             check(name, dtype, "stochastic")
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
 def test_attention(dtype, mode):
     """Scores, weights, weights after dropout, the result; and the gradients."""
@@ -264,7 +264,7 @@ SPECIAL = {
 }
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special(name, mode):
     assert set(SPECIAL) == set(repmath.special.__all__)
@@ -302,7 +302,7 @@ def test_special_values_beyond_what_is_enclosed():
 
 
 @pytest.mark.parametrize("kind", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
-@pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
+@pytest.mark.parametrize("mode", [*rounding_oracle.MODES, *rounding_oracle.DIRECTED])
 def test_numbers_of_eight_bits(kind, mode):
     """By all numbers of the format, in order."""
     all_ones = np.arange(128, dtype=np.uint8).view(kind).astype("f8")
@@ -331,12 +331,15 @@ def test_numbers_of_eight_bits(kind, mode):
             k = int(np.searchsorted(table, float(size), side="right")) - 1
             gap = Fraction(table[k + 1]) - Fraction(table[k]) if k + 1 < len(table) else Fraction(step)
             f = (size - Fraction(table[k])) / gap
-            away = f > Fraction(2 * word + 1, 2**33) if mode == "stochastic" else f != 0 and word >> 31
+            if mode in rounding_oracle.DIRECTED:
+                away = f != 0 and mode == ("up" if v > 0 else "down")
+            else:
+                away = f > Fraction(2 * word + 1, 2**33) if mode == "stochastic" else f != 0 and word >> 31
             want = np.copysign(table[k + away] if k + away < len(table) else beyond, v)
         assert got == want or (np.isnan(got) and np.isnan(want)), (v, word)
 
 
-@pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
+@pytest.mark.parametrize("mode", [*rounding_oracle.MODES, *rounding_oracle.DIRECTED])
 def test_steps_have_four_numbers(mode):
     """As with the rounding that their arguments name."""
     p, g, m, v = (np.abs(numbers("f4", 3, 4, seed=i)) for i in range(4))
@@ -363,7 +366,7 @@ def test_steps_have_four_numbers(mode):
     assert any(bits(a) != bits(b) for a, b in zip(itertools.chain(*found), itertools.chain(*three()), strict=True))
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", ["stochastic", "random", *rounding_oracle.DIRECTED])
 def test_cho_factor_and_products_of_three(mode):
     m = np.array([[4, 2, 1], [2, 5, 3], [1, 3, 6]], "f4") / np.float32(3)
     x, y, z = numbers("f4", 2, 3), numbers("f4", 3, 4), numbers("f4", 4, 2)

@@ -1,4 +1,4 @@
-"""Random rounding modes (specification section 1a) by rationals and Philox, sharing nothing with the library."""
+"""The rounding modes of specification section 1a by rationals and Philox, sharing nothing with the library."""
 
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ import oracle
 import random_oracle
 
 MODES = ("stochastic", "random", "up_down")
+DIRECTED = ("toward_zero", "down", "up")
 DIGITS = 320  # binary digits of values that are not rational; thresholds have 86
 CLOSEST, FEW = (
     5000,
@@ -37,6 +38,9 @@ def rounded(value, fmt, mode, word):
         bits = exact_oracle.round_rational(abs(value), fmt)
         return sign | (bits if bits in (0, infinity) else min(bits + (1 if word >> 31 else -1), infinity - 1))
     k, f = split(value, fmt)
+    if mode in DIRECTED:  # IEEE 754: beyond the largest number it is the result, unless the direction is that of the infinity
+        outwards = mode != "toward_zero" and (mode == "up") == (value > 0)
+        return sign | min(k + (outwards and f != 0), infinity if outwards else infinity - 1)
     if mode == "stochastic":
         away = f > Fraction(2 * word + 1, 2**33)
     else:

@@ -1,6 +1,7 @@
 # Random rounding modes (specification section 1a).
 
-_RANDOM_MODES = {"stochastic": RM_ROUND_STOCHASTIC, "random": RM_ROUND_RANDOM, "up_down": RM_ROUND_UP_DOWN}
+_RANDOM_MODES = {"stochastic": RM_ROUND_STOCHASTIC, "random": RM_ROUND_RANDOM, "up_down": RM_ROUND_UP_DOWN,
+                 "toward_zero": RM_ROUND_TOWARD_ZERO, "down": RM_ROUND_DOWN, "up": RM_ROUND_UP}
 
 
 cdef rm_random_rounding _random_rounding(place):

@@ -12,16 +12,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import PartitionSpec
 
+from .. import _scope
 from . import (
     _library,  # noqa: F401  registers the handlers
     _meshes,
 )
 
 Rule = Callable[..., Any]
+
+# Scopes of random rounding are refused where a primitive is traced or evaluated. A function that JAX has compiled before does neither, unless what it
+# is traced with differs: metadata that no one reads.
+_scope.BESIDE.append(lambda: set_xla_metadata(repmath_scope="1"))
 
 
 def _attribute(value: Any) -> Any:
@@ -106,6 +112,7 @@ def define(
     p.multiple_results = multiple
 
     def abstract(*avals: Any, **params: Any) -> Any:
+        _scope.refuse(f"repmath.jax: {name}")
         result = shapes(*avals, **params)
         return [_like(avals[0], *r) for r in result] if multiple else _like(avals[0], *result)
 
@@ -114,6 +121,7 @@ def define(
         return jax.jit(lambda *args: p.bind(*args, **dict(params)))
 
     def evaluate(*args: Any, **params: Any) -> Any:
+        _scope.refuse(f"repmath.jax: {name}")
         if jax.config.jax_disable_jit:  # under which jax.jit would call the primitive again
             with jax.disable_jit(False):
                 return compiled(tuple(params.items()))(*args)

@@ -87,7 +87,7 @@ rm_status rm_random_conv(int format, const rm_conv *conv, const void *first, con
   }
   status = rm_rounding_check(r, count, AT_R);
   if (status) return status;
-  if (r->mode == RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, AT_R);
+  if (r->mode == RM_ROUND_UP_DOWN || rm_is_directed(r->mode)) return RM_STATUS(RM_ERR_ENUM, AT_R);
   if (count > 0 && !out) return RM_STATUS(RM_ERR_NULL, AT_OUT);
   random_run c = {r, out};
   const rm_conv_runner at_random = {run_at_random, &c, copy, 0};

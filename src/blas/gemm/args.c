@@ -187,7 +187,7 @@ rm_status rm_check_random(rm_matmul_problem *p, int format, int format_out, int6
   if (m > 0 && n > 0 && batch > RM_ROUNDING_ELEMENTS / m / n) return RM_STATUS(RM_ERR_SIZE, RANDOM_AT_BATCH);
   const rm_status status = rm_rounding_check(r, batch * m * n, RANDOM_AT_R);
   if (status) return status;
-  if (r->mode == RM_ROUND_UP_DOWN) return RM_STATUS(RM_ERR_ENUM, RANDOM_AT_R);
+  if (r->mode == RM_ROUND_UP_DOWN || rm_is_directed(r->mode)) return RM_STATUS(RM_ERR_ENUM, RANDOM_AT_R);
   p->random = *r;
   return RM_OK;
 }

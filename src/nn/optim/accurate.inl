@@ -132,7 +132,8 @@ RM_COLD int rm_adam_side(const rm_optimizer *o, const rm_step_powers *w, const r
 
 /* The boundary of rounding between two neighbours of a format, `near` the one of smaller magnitude, `far` perhaps infinite:
  * their middle; under stochastic rounding near + T (far - near) with the threshold T of the word; under random rounding the
- * one of them that no number beyond it, or before it, gives. Above the largest number the distance is that below it. */
+ * one of them that no number beyond it, or before it, gives, and so under the modes of IEEE 754. Above the largest number the
+ * distance is that below it. */
 RM_COLD void rm_boundary_between(rm_ball *q, uint64_t near, uint64_t far, int format, rm_mode mode) {
   rm_ball t, share;
   const int endless = (far & ~rm_sign_bit(format)) == rm_infinity_bits(format);
@@ -140,9 +141,10 @@ RM_COLD void rm_boundary_between(rm_ball *q, uint64_t near, uint64_t far, int fo
   rm_ball_set(&t, rm_to_double(endless ? near - 1 : far, format), RM_BALL_LIMBS);
   rm_ball_sub(&t, &t, q);
   if (endless) rm_ball_neg(&t, &t);
-  if (rm_mode_kind(mode) == RM_RANDOM) {
-    if (rm_mode_word(mode) >> 31) return;
-  } else if (rm_mode_kind(mode) == RM_STOCHASTIC) {
+  const int kind = rm_mode_kind(mode), outwards = near & rm_sign_bit(format) ? RM_DOWN : RM_UP;
+  if (kind == RM_RANDOM || (kind != RM_NEAREST && kind < RM_STOCHASTIC)) {
+    if (kind == RM_RANDOM ? rm_mode_word(mode) >> 31 : kind == outwards) return;
+  } else if (kind == RM_STOCHASTIC) {
     rm_ball_set_u64(&share, 2 * (uint64_t)rm_mode_word(mode) + 1, RM_BALL_LIMBS);
     rm_ball_mul(&t, &t, &share);
     rm_ball_scale(&t, &t, -33);
@@ -153,10 +155,12 @@ RM_COLD void rm_boundary_between(rm_ball *q, uint64_t near, uint64_t far, int fo
 }
 
 /* Adam's p' within r, when r holds one boundary of rounding, by the side on which it lies. Around 0 that is 0 itself where
- * both ends become zeros; under random rounding also where they become the least numbers, or one of them does. */
+ * both ends become zeros; where a mode gives numbers of the format alone themselves also where they become the least numbers,
+ * or one of them does. */
 RM_COLD int rm_adam_beside_boundary(const rm_optimizer *o, const rm_ball *r, double p, double m, double s, int n,
                                     rm_mode mode, uint32_t *flags, uint64_t *bits) {
-  const uint64_t one = 1, sign = rm_sign_bit(o->format), least = rm_mode_kind(mode) == RM_RANDOM;
+  const uint64_t one = 1, sign = rm_sign_bit(o->format);
+  const uint64_t least = rm_mode_kind(mode) != RM_NEAREST && rm_mode_kind(mode) != RM_STOCHASTIC;
   rm_ball_ends ends;
   rm_step_powers w;
   rm_ball q, hair;

@@ -18,7 +18,8 @@ static uint32_t part(const void *context, int64_t begin, int64_t end) {
 
 static rm_status run(const rm_optimizer *o, rm_optimizer_fn *const *loops) {
   const rm_env env = rm_env_enter();
-  const int fast = o->constants.fast && o->random.mode != RM_ROUND_UP_DOWN;
+  const int by_words = !o->random.mode || !rm_is_directed(o->random.mode);
+  const int fast = o->constants.fast && o->random.mode != RM_ROUND_UP_DOWN && by_words;
   const plan p = {o, fast ? loops[o->format] : rm_optimizer_accurate_range};
   const uint32_t flags = rm_in_parts(o->n, fast ? GRAIN : GRAIN / 64, part, &p);
   rm_env_leave(env, flags & ~RM_STEP_UNDECIDED);
