@@ -1,7 +1,7 @@
 """Compile the kernels of src/cuda as a release has them, and hold what ptxas reports of each to the limits below.
 
     python tools/ptxas_gate.py                            every file, for each architecture: minutes
-    python tools/ptxas_gate.py --arch 90 reduce cumsum    these files for one
+    python tools/ptxas_gate.py --arch 90 clip cumsum      these files for one
     python tools/ptxas_gate.py --elementwise exp pow      elementwise functions too
 
 A device reserves the stack of its deepest kernel for every thread that it can hold: a kilobyte is 270 MB on an H100. Numbers that registers have

@@ -7,7 +7,7 @@
  * returns, its next kernel or the next call takes again, which is right as all are work of one stream. */
 #include "launch.h"
 
-#include "../../include/repmath/cuda_memory.h"
+#include "../../include/repmath/cuda.h"
 
 #include <atomic>
 #include <cstdio>
@@ -192,6 +192,13 @@ void rm_cuda_return(void *memory, size_t bytes, cudaStream_t stream) {
 }
 
 extern "C" {
+
+int rm_cuda_devices(void) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  (void)cudaGetLastError();
+  return 0;
+}
 
 rm_status rm_cuda_get_device(int *device) {
   if (!device) return RM_STATUS(RM_ERR_NULL, 1);

@@ -1,4 +1,4 @@
-/* sum, mean, norm, dot, var and std of many rows, or of a long one, in a few launches.
+/* sum, mean, norm, dot, var and std of many rows, or of one vector, in a few launches.
  *
  * Approximate sums with their bounds come first (row_totals.h). Rows that these leave undecided are listed, and summed
  * exactly by a thread block each, or by several where rows are few. The block has one accumulator for each lane of a warp in
@@ -20,7 +20,7 @@ extern "C" {
 extern "C" {
 #include "../reduce/statistics.h" /* declares argument checks, which are C */
 }
-#include "../../include/repmath/cuda_reductions.h"
+#include "../../include/repmath/cuda.h"
 
 #include "../reduce/statistics_exact.inl"
 
@@ -334,6 +334,45 @@ rm_status of_sums(int mean, int root, const sum_rows &s, int at_format, int form
   return status ? status : run(f, stream);
 }
 
+/* A vector is one row. Its result may have bytes of it: nothing is written before all terms have been read. */
+template <class T> constexpr int format_of = sizeof(T) == 4 ? RM_F32 : RM_F64;
+
+template <class T> rm_status sum(int64_t n, const T *x, ptrdiff_t sx, T *out, rm_cuda_stream stream) {
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
+  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
+  if (!out) return RM_STATUS(RM_ERR_NULL, 4);
+  const sum_rows s = rows_of(format_of<T>, 1, n, x, 0, sx);
+  return run({s, {1, 0, 0}, 0, 0, s.fmt, reinterpret_cast<char *>(out), 0, {}, nullptr}, stream);
+}
+
+template <class T>
+rm_status dot(int64_t n, const T *x, ptrdiff_t sx, const T *y, ptrdiff_t sy, T *out, rm_cuda_stream stream) {
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
+  if (n > 0 && !x) return RM_STATUS(RM_ERR_NULL, 2);
+  if (n > 0 && !y) return RM_STATUS(RM_ERR_NULL, 4);
+  if (!out) return RM_STATUS(RM_ERR_NULL, 6);
+  sum_rows s = rows_of(format_of<T>, 1, n, x, 0, sx);
+  s.y = reinterpret_cast<const char *>(y), s.sy = sy;
+  return run({s, {1, 0, 0}, 0, 0, s.fmt, reinterpret_cast<char *>(out), 0, {}, nullptr}, stream);
+}
+
+rm_status of_vector(int root, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                    rm_cuda_stream stream) {
+  const rm_status status = rm_statistic_check(format_x, n, x, format_out, out);
+  if (status) return status;
+  sum_rows s = rows_of(format_x, 1, n, x, 0, stride_x);
+  if (root) s.y = s.x, s.sy = stride_x;
+  const uint64_t divisor = !root && n > 0 ? static_cast<uint64_t>(n) : 1;
+  return run({s, {divisor, 0, root}, 0, !root, format_out, static_cast<char *>(out), 0, {}, nullptr}, stream);
+}
+
+rm_status variance_of_vector(int root, int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                             double ddof, rm_cuda_stream stream) {
+  row_function f = {rows_of(format_x, 1, n, x, 0, stride_x), {}, 1, 1, format_out, static_cast<char *>(out), 0, {}, nullptr};
+  const rm_status status = rm_variance_check(&f.f, root, format_x, n, x, format_out, out, ddof);
+  return status ? status : run(f, stream);
+}
+
 rm_status variances(int root, const sum_rows &s, int format_out, void *out, ptrdiff_t stride_out, double ddof,
                     rm_cuda_stream stream) {
   row_function f = {s, {}, 1, 1, format_out, static_cast<char *>(out), stride_out, {}, nullptr};
@@ -346,6 +385,37 @@ rm_status variances(int root, const sum_rows &s, int format_out, void *out, ptrd
 } // namespace
 
 extern "C" {
+
+rm_status rm_cuda_sum_f32(int64_t n, const float *x, ptrdiff_t stride_x, float *out, rm_cuda_stream stream) {
+  return sum(n, x, stride_x, out, stream);
+}
+rm_status rm_cuda_sum_f64(int64_t n, const double *x, ptrdiff_t stride_x, double *out, rm_cuda_stream stream) {
+  return sum(n, x, stride_x, out, stream);
+}
+rm_status rm_cuda_dot_f32(int64_t n, const float *x, ptrdiff_t stride_x, const float *y, ptrdiff_t stride_y, float *out,
+                          rm_cuda_stream stream) {
+  return dot(n, x, stride_x, y, stride_y, out, stream);
+}
+rm_status rm_cuda_dot_f64(int64_t n, const double *x, ptrdiff_t stride_x, const double *y, ptrdiff_t stride_y, double *out,
+                          rm_cuda_stream stream) {
+  return dot(n, x, stride_x, y, stride_y, out, stream);
+}
+rm_status rm_cuda_mean(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                       rm_cuda_stream stream) {
+  return of_vector(0, format_x, n, x, stride_x, format_out, out, stream);
+}
+rm_status rm_cuda_norm(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out,
+                       rm_cuda_stream stream) {
+  return of_vector(1, format_x, n, x, stride_x, format_out, out, stream);
+}
+rm_status rm_cuda_var(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof,
+                      rm_cuda_stream stream) {
+  return variance_of_vector(0, format_x, n, x, stride_x, format_out, out, ddof, stream);
+}
+rm_status rm_cuda_std(int format_x, int64_t n, const void *x, ptrdiff_t stride_x, int format_out, void *out, double ddof,
+                      rm_cuda_stream stream) {
+  return variance_of_vector(1, format_x, n, x, stride_x, format_out, out, ddof, stream);
+}
 
 rm_status rm_cuda_sum_rows(int format_x, int64_t rows, int64_t n, const void *x, ptrdiff_t row_x, ptrdiff_t stride_x,
                            int format_out, void *out, ptrdiff_t stride_out, rm_cuda_stream stream) {

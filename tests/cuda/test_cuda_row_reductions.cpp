@@ -65,6 +65,30 @@ static void exact_dot(int format, int64_t n, const char *x, ptrdiff_t sx, const 
   rm_accumulator_free(total);
 }
 
+/* The functions of one row as those of a vector, whose results go where `at` says and further on. */
+static rm_status of_vector(int format, int64_t n, const char *x, ptrdiff_t stride, int to, char *at, ptrdiff_t all,
+                           double ddof) {
+  const void *const first = x, *const second = x + ROOM;
+  void *const sum = at, *const dot = at + 3 * all;
+  rm_status status = rm_cuda_mean(format, n, x, stride, to, at + all, nullptr);
+  status |= rm_cuda_norm(format, n, x, stride, to, at + 2 * all, nullptr);
+  status |= rm_cuda_var(format, n, x, stride, to, at + 4 * all, ddof, nullptr);
+  status |= rm_cuda_std(format, n, x, stride, to, at + 5 * all, ddof, nullptr);
+  if (format == RM_FORMAT_F32 && to == format) {
+    status |= rm_cuda_sum_f32(n, static_cast<const float *>(first), stride, static_cast<float *>(sum), nullptr);
+    status |= rm_cuda_dot_f32(n, static_cast<const float *>(first), stride, static_cast<const float *>(second), stride,
+                              static_cast<float *>(dot), nullptr);
+  } else if (format == RM_FORMAT_F64 && to == format) {
+    status |= rm_cuda_sum_f64(n, static_cast<const double *>(first), stride, static_cast<double *>(sum), nullptr);
+    status |= rm_cuda_dot_f64(n, static_cast<const double *>(first), stride, static_cast<const double *>(second), stride,
+                              static_cast<double *>(dot), nullptr);
+  } else { /* for which there is no other */
+    status |= rm_cuda_sum_rows(format, 1, n, x, 0, stride, to, at, 0, nullptr);
+    status |= rm_cuda_dot_rows(format, 1, n, x, 0, stride, x + ROOM, 0, stride, to, at + 3 * all, 0, nullptr);
+  }
+  return status;
+}
+
 /* Every function of rows of one kind of terms, or of each row's own (kind KINDS). */
 static void functions(int format, int to, int kind, int layout, int64_t rows, int64_t n) {
   const rows_layout l(format, layout, rows, n);
@@ -111,6 +135,31 @@ static void functions(int format, int to, int kind, int layout, int64_t rows, in
     check(memcmp(out + k * all, at + k * all, static_cast<size_t>(all)) == 0, what);
   }
   check(memcmp(cpu, gpu, sizeof gpu) == 0, "nothing else is written");
+  if (rows != 1) return;
+  memset(at, 0x5a, static_cast<size_t>(6 * all));
+  status = of_vector(format, n, x, l.stride, to, at, all, ddof);
+  check(device_idle() && status == RM_OK, "vectors");
+  for (int k = 0; k < 6; k++) {
+    snprintf(what, sizeof what, "%s of a vector: format %d to %d, kind %d, layout %d, %d", names[k], format, to, kind, layout,
+             static_cast<int>(n));
+    check(memcmp(out + k * all, at + k * all, static_cast<size_t>(all)) == 0, what);
+  }
+  check(memcmp(cpu, gpu, sizeof gpu) == 0, "nothing else is written");
+}
+
+/* A sum that is written over its own terms: of a block of threads, of several, and of those that count exactly. */
+static void in_place() {
+  static const int64_t lengths[] = {100, 100000};
+  for (int64_t n : lengths)
+    for (int exact = 0; exact < 2; exact++) {
+      float *const x = reinterpret_cast<float *>(gpu), expected;
+      for (int64_t i = 0; i < n; i++)
+        x[i] = exact && i == 1 ? 0x1p-24f : exact && i == n - 1 ? 0x1p-70f : i == 0 ? 1.0f : 0.0f;
+      (void)rm_sum_f32(n, x, 4, &expected);
+      const rm_status status = rm_cuda_sum_f32(n, x, 4, x + n - 1, nullptr);
+      check(device_idle() && status == RM_OK && x[n - 1] == expected && expected == (exact ? 1 + 0x1p-23f : 1.0f),
+            "a sum over its own terms");
+    }
 }
 
 /* Cumulative sums of rows. */
@@ -191,6 +240,7 @@ int main() {
     functions(format, format, KINDS, COLUMNS, 13, 3000);
     functions(format, format, BESIDE, REPEATED, 300, 64);
   }
+  in_place();
   refusals();
   return checked();
 }

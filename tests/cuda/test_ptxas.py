@@ -33,9 +33,10 @@ __global__ void words_kernel(float *out, const char *x) {
 
 @pytest.mark.parametrize("architecture", ptxas_gate.ARCHITECTURES)
 def test_kernels_are_within_the_limits(architecture):
-    """Sums by threads' accumulators, which were larger than any stack should be, and a fast phase of rows."""
+    """Totals of threads' accumulators, which were larger than any stack should be, and fast phases of rows. Problems of norms' weights are larger
+    than others': a copy of them for each thread was too deep on sm_120 alone."""
     need("nvcc")
-    for name in ("reduce", "sgd") if architecture != 90 else ("reduce", "softmax"):
+    for name in {80: ("clip", "sgd"), 90: ("clip", "softmax"), 120: ("sgd", "norms")}[architecture]:
         kernels = ptxas_gate.compiled(ROOT / f"src/cuda/{name}.cu", architecture)
         assert len(kernels) >= 2
         assert {k.name: ptxas_gate.faults(k) for k in kernels if ptxas_gate.faults(k)} == {}
