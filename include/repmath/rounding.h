@@ -87,9 +87,9 @@ RM_API rm_status rm_random_balls(int format, int64_t n, const double *middle, co
  * for. A radius that is not finite says nothing. Rows of which nothing is known, such as those of a NaN, have their results
  * stored as always, others not. `format` is below binary64; results are contiguous, for norms the elements of a block, and
  * apart from the arguments: else the call returns RM_ERR_RANGE. What every stochastic rounding rounds to 0 may be 0.
- * With `rounding`, of RM_ROUND_STOCHASTIC, results are rounded as rm_random_balls does, and stored; the first *count of
- * `left`, with room for all results, are the indices in any order of those that it leaves undecided, and they alone have a
- * middle and a radius. *count is 0 before the call. Statistics are balls, and so are gradients of weights. */
+ * With `rounding`, of RM_ROUND_STOCHASTIC, results are rounded, in double-double where need be, and stored; the first
+ * *count of `left`, with room for all results, are the indices in any order of those that this leaves undecided, and they
+ * alone have a middle and a radius. *count is 0 before the call. Statistics are balls, and so are gradients of weights. */
 typedef struct {
   double *middle, *radius, *mean, *mean_radius, *root, *root_radius;
   const rm_random_rounding *rounding;

@@ -127,21 +127,23 @@ def rows_of(x, g):
 @DTYPES
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_that_the_library_rounds_are_those_of_their_balls(dtype, threads, monkeypatch):
-    """Of so many numbers that some are left, subnormal results among them."""
+    """Of so many numbers that double-double has to decide some, subnormal results among them; it leaves none."""
     x, g = numbers(2048, 192, dtype=dtype, scale=3), numbers(2048, 192, dtype=dtype, seed=1)
     x[::5] *= 20  # shares down to below the least number
-    left, found = [], []
+    left, found, nearer = [], [], []
     some = _stochastic_quick._some
     monkeypatch.setattr(_stochastic_quick, "_some", lambda places, n: left.append(n) or some(places, n))
     for _ in range(2):
         repmath.set_num_threads(threads)
+        repmath.reset_stats()
         with stochastic(9, 4):
             found.append([bits(v) for v in rows_of(x, g) if v is not None])
+        nearer.append(repmath.stats()["double_double"])
         threads = 1
         monkeypatch.setattr(_stochastic_quick, "_ask", lambda at, made, *balls: (balls, None))
     assert found[0] == found[1]
     if dtype is torch.float32:
-        assert 0 < sum(left) < 500
+        assert nearer[0] > nearer[1] and not sum(left)
 
 
 @MODES
@@ -290,6 +292,37 @@ def test_what_binary64_leaves_undecided_is_enclosed():
         y = torch.ops.aten.native_layer_norm(x, [15], None, None, EPS)[0]
     _, d, v, _ = centred(exact(x), (1,))
     check(y, d / sqrt(v), block, 0)
+
+
+def test_double_double_in_the_library_rounds_what_cancels():
+    """Results of which binary64 knows some 20 to 30 bits, so that most of them are decided in double-double; none are left."""
+    a, m = torch.ops.aten, [True, False, False]
+    x, g, w = far_sets(), numbers(64, 15, seed=1), numbers(15, seed=2)
+    with stochastic(4):
+        y, z = torch.softmax(g * 3, 1), torch.log_softmax(g * 3, 1)
+    near = 1e6 + g / 8, (z.double().exp() * 3).float()  # beside what is subtracted: Σ g y, and e^z Σ g
+    sets = x.reshape(8, 8, 15), g.reshape(8, 8, 15)
+    repmath.reset_stats()
+    with stochastic(3) as block:
+        made = [a.native_layer_norm(x, [15], w, None, EPS)[0]]
+        _, mean, root = a.native_layer_norm(x, [15], w, None, EPS)
+        made.append(a.native_layer_norm_backward(g, x, [15], mean, root, w, None, m)[0])
+        made.append(a.native_batch_norm(sets[0], w[:8], w[1:9], None, None, True, 0.1, EPS)[0])
+        made.append(a.native_batch_norm_backward(sets[1], sets[0], w[:8], None, None, mean, root, True, EPS, m)[0])
+        made.append(a._softmax_backward_data(near[0], y, 1, torch.float32))
+        made.append(a._log_softmax_backward_data(near[1], z, 1, torch.float32))
+    assert repmath.stats()["double_double"] > 64 * 15
+    v, h = exact(x), exact(g)
+    _, d, s, _ = centred(v, (1,))
+    check(made[0], d * exact(w) / sqrt(s), block, 0, "layer_norm")
+    check(made[1], gradient_of_x(h, v, exact(w), (1,)), block, 6, "layer_norm_backward")
+    v, h, each = exact(sets[0]), exact(sets[1]), exact(w[:8]).reshape(1, 8, 1)
+    _, d, s, _ = centred(v, (0, 2))
+    check(made[2], d * each / sqrt(s) + exact(w[1:9]).reshape(1, 8, 1), block, 7, "batch_norm")
+    check(made[3], gradient_of_x(h, v, each, (0, 2)), block, 10, "batch_norm_backward")
+    h, p, k, q = exact(near[0]), exact(y), exact(near[1]), exact(z)
+    check(made[4], p * (h - (h * p).sum(axis=1, keepdims=True)), block, 11, "softmax_backward")
+    check(made[5], k - exp(q) * k.sum(axis=1, keepdims=True), block, 12, "log_softmax_backward")
 
 
 def test_a_radius_that_is_left_out_is_seen(monkeypatch):

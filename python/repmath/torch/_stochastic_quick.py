@@ -1,7 +1,8 @@
 """Rows of stochastic() at the speed of rows that are rounded to nearest: softmax, log_softmax, layer, group and batch norm, and their gradients.
 
-The library gives the ball of each result, which it rounds to nearest elsewhere (`rm_balls_of_next`), and rounds the balls by their words. What these leave,
-a few in 2^20 results, `Last.some` decides by the formulas of `_stochastic_rows`, on their rows alone. Rows of which no ball is known, such as those of a
+The library gives the ball of each result, which it rounds to nearest elsewhere (`rm_balls_of_next`). Under the mode stochastic it rounds the balls by their
+words, and in double-double what these leave, a few in 2^20 results. What remains, and under the mode random what balls leave, `Last.some` decides by the
+formulas of `_stochastic_rows`, on their rows alone. Rows of which no ball is known, such as those of a
 NaN, raise Slow: then the formula of `_stochastic_rows` has the whole array.
 
 What is above 0 and below 2^-245 may be given as 0: the least threshold of stochastic rounding is 2^-34 of a quantum, 2^-183 in binary32. The mode random

@@ -374,6 +374,19 @@ static void rm_norm_store_statistics(const rm_norm_problem *f, rm_norm_row *r, c
 /* Whether sets have the loops of binary64 numbers: those of binary64 on the host have wide.h. */
 RM_FN int rm_norm_is_narrow(const rm_norm_problem *f) { return RM_DEVICE || f->format != RM_F64; }
 
+#if !RM_DEVICE
+/* The results of a set that are undecided where balls are rounded. Returns how many are so still: none, since others are
+ * left. */
+static int64_t rm_norm_at_random(rm_norm_row *r, rm_dd_ball_value_fn *value, int64_t undecided, rm_row_state *state) {
+  const rm_norm_problem *f = r->norm;
+  for (int64_t j = 0; j < undecided; j++) {
+    const int64_t i = state->undecided[j];
+    rm_decide_at_random(value, r, i, f->balls, rm_norm_result_at(f, r->set0, r->set1, i, state), f->format, state);
+  }
+  return 0;
+}
+#endif
+
 RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
   const rm_norm_problem *f = (const rm_norm_problem *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
@@ -410,6 +423,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     r.x = x, r.w = w, r.b = b;
 #if !RM_DEVICE
     if (f->found_mean || f->found_root) rm_norm_store_statistics(f, &r, known ? &t : NULL, in_wide ? &wide : NULL, state);
+    if (f->balls && known) undecided = rm_norm_at_random(&r, rm_normalized_dd_ball, undecided, state);
 #endif
     const int kind = undecided ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
 #if !RM_DEVICE
@@ -528,6 +542,7 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && rm_norm_is_flat(&r);
     if (flat) state->tiers.fast += undecided;
 #if !RM_DEVICE
+    if (f->balls && known && !flat) undecided = rm_norm_at_random(&r, rm_normalized_backward_dd_ball, undecided, state);
     if (undecided == n && !flat && !r.checked) r.checked = rm_norm_gradient_kind(&r, kind);
     if (undecided == n && !flat && r.checked != FINITE && (kind == RM_SET_INVALID || !f->variance.base)) { /* all are NaN */
       rm_norm_fill(f, &r, rm_norm_accurate_gradient(f, &r, 0, kind, state), state);

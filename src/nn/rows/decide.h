@@ -38,3 +38,9 @@ RM_DECIDE uint64_t rm_decide_separated(rm_dd_ball_value_fn *dd_ball, rm_ball_val
 /* Evaluates in balls alone; INT64_MIN says that no separation is known. */
 RM_DECIDE uint64_t rm_decide_in_balls(rm_ball_value_fn *ball, void *row, int64_t i, int64_t separation, int format,
                                       rm_row_state *state);
+
+#if !RM_DEVICE
+/* Rounds result i, at `out`, under its word; it is left where double-double does not decide that. NULL leaves it at once. */
+void rm_decide_at_random(rm_dd_ball_value_fn *dd_ball, void *row, int64_t i, const rm_row_balls *balls, char *out, int format,
+                         rm_row_state *state);
+#endif

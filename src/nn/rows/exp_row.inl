@@ -40,7 +40,8 @@ RM_FN int rm_lowest_bit(double x) {
 /* L = log(1 + sum) is more than 0 and less than n e^(second - m). d = x_i - m and all boundaries of rounding near d, of any
  * format, are multiples of 2^g: those of binary64 are multiples of 2^-54 of d's power of two, and of half of that below it; a
  * difference whose rounding is d has a power of two at least half of d's. So there is none between d and d - 2^g, and all L
- * in that interval round alike: as 2^(g - 2) does. */
+ * in that interval round alike: as 2^(g - 2) does. Thresholds of stochastic rounding below binary64, multiples of 2^-57 of
+ * d's power of two at the least (common/rounding_vector.h), are multiples of 2^g too: that is at most 2^-60 of it. */
 RM_HOST_EXTERN int rm_log_sum_is_negligible(double x, double m, double second, int64_t n, int *k) {
   const double d = x - m, gap = second - m;
   int g, e;

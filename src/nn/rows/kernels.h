@@ -45,6 +45,13 @@ typedef struct {
   int64_t *left, *count;
 } rm_row_balls;
 
+#if !RM_DEVICE
+/* Result `at` is left, as the ball that is there. */
+RM_FN void rm_row_leave(const rm_row_balls *b, int64_t at) {
+  b->left[__atomic_fetch_add(b->count, 1, __ATOMIC_RELAXED)] = at;
+}
+#endif
+
 /* Results are stored next to each other in format fmt (below binary64). The indices of those that the bounds do not decide,
  * or that are not finite, go to undecided. */
 typedef struct {
@@ -55,7 +62,7 @@ typedef struct {
   int fmt;
   void *out;
   int64_t *undecided;
-  const rm_row_balls *balls; /* NULL: none; else results go there, and nothing is undecided */
+  const rm_row_balls *balls; /* NULL: none; else results go there. Undecided are only finite ones, where balls are rounded. */
 } rm_row_store;
 
 struct rm_loss_kernels;
@@ -88,9 +95,9 @@ struct rm_nn_kernels {
   rm_formula_fn *odd; /* of the formulas below binary64 */
   rm_convert_fn *convert;
 
-  const struct rm_loss_kernels *losses;  /* loss/kernels.h */
+  const struct rm_loss_kernels *losses; /* loss/kernels.h */
   const struct rm_pool_kernels *pooling; /* pool/kernels.h */
   const struct rm_sample_kernels *sampling; /* sample/kernels.h */
-  const struct rm_wide_kernels *wide;       /* rows/wide_kernels.h */
+  const struct rm_wide_kernels *wide; /* rows/wide_kernels.h */
 };
 RM_ISA_TABLES(struct rm_nn_kernels, rm_nn_table, rm_nn_kernels)

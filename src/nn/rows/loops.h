@@ -150,10 +150,12 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
 }
 
 #if !RM_DEVICE
-/* Lanes of balls at result `at` that vectors leave undecided: rounded one by one, or left. */
-RM_COLD void rm_row_leave(const rm_row_store *s, int64_t i, int64_t at, uint32_t lanes, const double *m, const double *r,
-                          const rm_words_chunk *words, int64_t word) {
+/* Lanes of balls at result `at` that vectors leave undecided: rounded one by one, or left where they are not finite. The
+ * others, whose number it returns, go to `undecided`. Both are balls. */
+RM_COLD int64_t rm_row_doubtful(const rm_row_store *s, int64_t i, int64_t at, uint32_t lanes, const double *m,
+                                const double *r, const rm_words_chunk *words, int64_t word, int64_t *undecided) {
   const rm_row_balls *b = s->balls;
+  int64_t count = 0;
   for (; lanes; lanes &= lanes - 1) {
     const int k = __builtin_ctz(lanes);
     uint64_t bits = 0;
@@ -164,14 +166,17 @@ RM_COLD void rm_row_leave(const rm_row_store *s, int64_t i, int64_t at, uint32_t
       continue;
     }
     b->middle[at + k] = m[k], b->radius[at + k] = r[k];
-    b->left[__atomic_fetch_add(b->count, 1, __ATOMIC_RELAXED)] = at + k;
+    if (rm_is_finite(m[k]) && rm_is_finite(r[k])) undecided[count++] = i + k;
+    else rm_row_leave(b, at + k);
   }
+  return count;
 }
 
 /* Rounds balls under the stochastic mode (common/rounding_vector.h). As in rm_row_give, which see. */
 RM_FN int64_t rm_row_round_at_random(int op, const int fmt, const rm_row_store *s) {
   const rm_row_balls *b = s->balls;
   const int64_t at = ((const char *)s->out - b->origin) / rm_size_of(s->fmt);
+  int64_t count = 0;
   rm_row_store wide = *s;
   rm_words_chunk words;
   if (wide.slope < 2.0 && op == RM_ROW_LESS_EXP) wide.slope = 2.0;
@@ -188,11 +193,11 @@ RM_FN int64_t rm_row_round_at_random(int op, const int fmt, const rm_row_store *
         double middle[RM_LANES], radius[RM_LANES];
         vf64_store(middle, m), vf64_store(radius, err);
         if (n - j < RM_LANES) left &= (1u << (n - j)) - 1;
-        rm_row_leave(s, i, at + i, left, middle, radius, &words, j);
+        count += rm_row_doubtful(s, i, at + i, left, middle, radius, &words, j, s->undecided + count);
       }
     }
   }
-  return 0;
+  return count;
 }
 
 /* Gives balls. Where e^v counts as 2^-245 the slope of a store, for results that are rounded to nearest, is less than what

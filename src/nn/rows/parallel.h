@@ -108,7 +108,7 @@ RM_FN void rm_row_unknown(const rm_row_balls *b, const char *out, int64_t n, int
     const int64_t at = (out - b->origin) / size + i;
     b->radius[at] = rm_from_bits64(UINT64_C(0x7ff) << 52);
 #if !RM_DEVICE
-    if (b->rounding) b->left[__atomic_fetch_add(b->count, 1, __ATOMIC_RELAXED)] = at;
+    if (b->rounding) rm_row_leave(b, at);
 #endif
   }
 }

@@ -146,6 +146,14 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
       rm_exp_row r;
       rm_exp_row_begin(&r, n, x, m);
       state->limbs = RM_FIRST_LIMBS;
+#if !RM_DEVICE
+      for (int64_t j = 0; f->balls && j < undecided; j++) { /* exponentials of what is far below m are not evaluated */
+        const int64_t i = s.undecided[j];
+        rm_dd_ball_value_fn *const value = f->kind == RM_SOFTMAX ? rm_softmax_dd_ball : rm_log_softmax_dd_ball;
+        rm_decide_at_random(x[i] - m >= -1200.0 ? value : NULL, &r, i, f->balls, out + i * size, f->format, state);
+      }
+      if (f->balls) undecided = 0;
+#endif
 #if RM_DEVICE
       if (f->format == RM_F64 && f->kind != RM_LOGSUMEXP) {
         const rm_softmax_share_kind kind = f->kind == RM_SOFTMAX ? RM_SHARE_SOFTMAX : RM_SHARE_LOG_SOFTMAX;
@@ -290,6 +298,17 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
   }
 #endif
   state->tiers.fast += n - undecided;
+#if !RM_DEVICE
+  for (int64_t j = 0; f->balls && known && j < undecided; j++) {
+    const int64_t i = s.undecided[j];
+    const int within = y[i] >= RM_EXP_TAIL && y[i] <= -RM_EXP_TAIL;
+    rm_dd_ball_value_fn *const value = !f->of_log ? rm_softmax_backward_dd_ball
+                                       : within   ? rm_log_softmax_backward_dd_ball
+                                                  : NULL;
+    rm_decide_at_random(value, &r, i, f->balls, out + i * size, f->format, state);
+  }
+  if (f->balls && known) undecided = 0;
+#endif
   if (undecided) {
     if (rm_row_defer(state)) return;
     RM_BIG(rm_superaccumulator, acc, 1);
