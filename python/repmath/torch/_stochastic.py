@@ -19,8 +19,10 @@ from . import (
     _dispatch_key,
     _stochastic_complex,
     _stochastic_direct,
+    _stochastic_draws,
     _stochastic_lists,
     _stochastic_matrices,
+    _stochastic_operators,
     _stochastic_quick,
     _stochastic_resize,
     _stochastic_rows,
@@ -274,6 +276,14 @@ def _copy(at: _Place, into: torch.Tensor, x: torch.Tensor, non_blocking: bool = 
     return into.copy_(as_tensor(_stochastic_rows.convert(at, nearest, wide)))
 
 
+def _rounds_nothing(x: Any, made: Any) -> bool:
+    """Whether a copy has the numbers of x, in their format or a wider one."""
+    if not isinstance(x, torch.Tensor) or not isinstance(made, torch.Tensor):
+        return False
+    wider = x.dtype in FORMATS and made.dtype in FORMATS and made.dtype.itemsize > x.dtype.itemsize
+    return made.dtype is x.dtype or wider
+
+
 def _products(at: _Place, dtype: torch.dtype) -> Callable[..., Any]:
     return lambda a, b, bias: at.products(a, b, FORMATS[dtype], bias)
 
@@ -452,15 +462,19 @@ def _own(name: str) -> Callable[..., Any]:
 
 
 HANDLERS |= {f"repmath::{name}.default": _own(name) for name in repmath._core.ufuncs if hasattr(rounding, name)}
-HANDLERS["repmath::matmul.default"] = _matmul
-FORMULAS: dict[str, Callable[..., Any]] = {**_stochastic_rows.HANDLERS, **_stochastic_statistics.HANDLERS}
+HANDLERS |= {"repmath::matmul.default": _matmul, **_stochastic_draws.HANDLERS}
+FORMULAS: dict[str, Callable[..., Any]] = {
+    **_stochastic_rows.HANDLERS,
+    **_stochastic_statistics.HANDLERS,
+    **_stochastic_draws.FORMULAS,
+}
 
 
 class stochastic:
     """Inside, PyTorch's operators round at random: `with repmath.torch.stochastic(seed=0, sample=3):`.
 
     The block is one of `reproducible()`; what it computes is the same on every machine, for each sample. Operators that only
-    move elements, and random operators, are those of `reproducible()`. Each array that is rounded has a number, in program order, and
+    move elements, and random numbers, are those of `reproducible()`; quotients of dropout and products of rrelu are rounded. Each array that is rounded has a number, in program order, and
     its elements have the words of stream sample * 2**32 + that number (specification section 1a).
 
     Parameters
@@ -679,6 +693,12 @@ class _Mode(TorchDispatchMode):
             if made is None and name.startswith(("_foreach_", "_amp_foreach_")):
                 self._perturbed(at, name, args[0])
                 return None
+            if (
+                name in _stochastic_operators.COPIES
+                and len(args) > (name == "copy_.default")
+                and _rounds_nothing(args[name == "copy_.default"], made)
+            ):
+                return made
             return self._perturbed(at, name, made)
         if name.startswith("_foreach_"):
             return self._list(at, name, func, args, kwargs)

@@ -11,9 +11,16 @@ _SELECTS = set(
     "aminmax fmax fmin maximum minimum index_copy put max_pool2d max_pool3d "
     "adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d".split()
 )
-_ROUNDS = {line.name for line in lines() if line.way in ("rounds", "composes") and line.function not in _SELECTS}
+# What draws and then computes with the draws.
+_DRAWS = ("native_dropout", "rrelu_with_noise")
+_ROUNDS = {
+    line.name
+    for line in lines()
+    if (line.way in ("rounds", "composes") and line.function not in _SELECTS) or line.function in _DRAWS
+}
 # Of the library's own operators, that PyTorch's functions call in a block, these do not round, or draw.
-_OWN_SELECTS = set("broadcast_to relu relu_backward embedding max_pool_pick max_pool adaptive_max_pool dropout".split())
+_OWN_SELECTS = set("broadcast_to relu relu_backward embedding max_pool_pick max_pool adaptive_max_pool".split())
+COPIES = ("copy_.default", "_to_copy.default")  # which to a format that holds the numbers round nothing
 _OF_LISTS = ("_foreach_", "_fused_", "_amp_foreach_")
 
 
@@ -36,5 +43,5 @@ class About:
         self.name = name if self.rounds or self.may_be_complex or _stochastic_steps.may_be_sparse(name) else None
         self.least = _stochastic_resize.ROUNDINGS.get(name, 1)  # arrays that have a number
         self.direct = _stochastic_direct.call_of(func) if self.rounds and func.namespace == "aten" else None
-        # Whether up_down moves what it returns, and no more.
-        self.moves = self.rounds and name not in _stochastic_steps.WRITE and not name.startswith(_OF_LISTS)
+        # Whether up_down moves what it returns always, and no more.
+        self.moves = self.rounds and name not in (*_stochastic_steps.WRITE, *COPIES) and not name.startswith(_OF_LISTS)
