@@ -14,25 +14,15 @@ import types
 
 from ..sweep.models import changes_of, sizes, with_changes
 from .cases import Absent, Case
+from .families import BACKBONE, FAMILIES, SECTIONED
+from .inputs import WIDTH, given
 from .training import loss_of, sampled, short, trained
 
 HEADS = """
 CausalLM MaskedLM Seq2SeqLM ImageClassification ImageTextToText Pretraining SpeechSeq2Seq CTC AudioClassification SequenceClassification
 ObjectDetection SemanticSegmentation UniversalSegmentation DepthEstimation VideoClassification TokenClassification
 """.split()  # noqa: SIM905
-WIDTH, VOCABULARY, LENGTH, BATCH, LARGEST = 64, 256, 24, 2, 80_000_000
-BACKBONE = {
-    "use_timm_backbone": False,
-    "use_pretrained_backbone": False,
-    "backbone_config": {
-        "model_type": "resnet",
-        "embedding_size": 16,
-        "hidden_sizes": [16, 16, 32, 32],
-        "depths": [1, 1, 1, 1],
-        "layer_type": "basic",
-        "out_features": ["stage2", "stage3", "stage4"],
-    },
-}
+LARGEST = 80_000_000
 
 
 # What a recipe leaves out, one after another, where PyTorch does not run what the whole one makes: shapes that depend on each other.
@@ -83,95 +73,20 @@ def small(made, family, left_out=()):
         or "backbone" in inspect.signature(made.__init__).parameters
         or hasattr(plain, "backbone_config")
     ):
-        wanted |= BACKBONE if getattr(plain, "backbone_config", None) is None else {}
-    return with_changes(made, wanted)
+        backbone = getattr(plain, "backbone_config", None)
+        wanted |= BACKBONE if backbone is None or getattr(backbone, "model_type", "") == "timm_backbone" else {}
+    config = with_changes(made, wanted | FAMILIES.get(family, {}))
+    if family in SECTIONED:
+        _with_sections(config)
+    return config
 
 
-def _of(config, name, otherwise):
-    """An attribute of the configuration or of one that it is made of."""
-    for c in (config, *(getattr(config, n, None) for n in getattr(type(config), "sub_configs", {}))):
-        found = getattr(c, name, None)
-        if found is not None:
-            return found
-    return otherwise
-
-
-def given(model, config, head):
-    """Arguments that a model may take, the likeliest first."""
-    import torch
-
-    takes = set(inspect.signature(model.forward).parameters)
-    generator = torch.Generator().manual_seed(1)
-    words = min(_of(config, "vocab_size", VOCABULARY), VOCABULARY)
-    ids = torch.randint(min(5, words - 1), words, (BATCH, LENGTH), generator=generator)
-    size = _of(config, "image_size", 32)
-    size = tuple(size) if isinstance(size, (list, tuple)) else (size, size)
-    image = torch.randn(BATCH, _of(config, "num_channels", 3), *size, generator=generator)
-    bins = _of(config, "num_mel_bins", 80)
-    found = []
-    texts = {"input_ids": ids}
-    if "labels" in takes and head in ("CausalLM", "MaskedLM", "Seq2SeqLM", "ImageTextToText"):
-        found.append(texts | {"labels": ids})
-    found.append(texts)
-    found.append(texts | {"decoder_input_ids": ids})
-    found.append(texts | {"pixel_values": image})
-    if "labels" in takes and head == "ImageClassification":
-        found.append({"pixel_values": image, "labels": torch.arange(BATCH)})
-    found.append({"pixel_values": image})
-    found.append({"pixel_values": image, "decoder_input_ids": ids})
-    found.append({"pixel_values": image[:, None].expand(-1, _of(config, "num_frames", 4), -1, -1, -1)})
-    found.append({"input_values": torch.randn(BATCH, 4000, generator=generator)})
-    for steps in (2 * _of(config, "max_source_positions", 64), 64):
-        features = torch.randn(BATCH, bins, steps, generator=generator)
-        found += [
-            {"input_features": features, "decoder_input_ids": ids},
-            {"input_features": features.mT, "decoder_input_ids": ids},
-        ]
-        found += [{"input_features": features}, {"input_features": features.mT}, {"input_values": features.mT}]
-    found.append({"pixel_values": image.flatten(1)[:, None].expand(-1, 4, -1)[..., :768]})
-    needed = {
-        n: p
-        for n, p in inspect.signature(model.forward).parameters.items()
-        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
-    }
-    named = named_inputs(config, ids, image, generator)
-    also = {n: named[n] for n in needed if n in named}
-    found += [also, also | texts]
-    for name in ("bbox", "inputs_embeds", "hidden_states", "encoder_hidden_states", "audio_codes"):
-        if name in takes:
-            found += [texts | also | {name: named[name]}, also | {name: named[name]}]
-    if "use_cache" in takes:  # a cache of a few layers may have none of the kind that it asks for its length
-        also["use_cache"] = False
-    return [also | arguments for arguments in found if arguments and set(arguments) <= takes]
-
-
-def named_inputs(config, ids, image, generator):
-    """What parameters of `forward` without a default may be."""
-    import torch
-
-    width = _of(config, "hidden_size", _of(config, "d_model", WIDTH))
-    hidden = torch.randn(BATCH, LENGTH, width if isinstance(width, int) else WIDTH, generator=generator)
-    corners = torch.tensor([0, 0, 50, 60]).expand(BATCH, LENGTH, 4)
-    patches = (
-        3 * _of(config, "temporal_patch_size", 1) * _of(config, "patch_size", 8) ** 2
-        if isinstance(_of(config, "patch_size", 8), int)
-        else 192
-    )
-    return {
-        "input_ids": ids,
-        "pixel_values": image,
-        "bbox": corners,
-        "attention_mask": torch.ones_like(ids),
-        **dict.fromkeys(
-            ("inputs_embeds", "hidden_states", "encoder_hidden_states", "query_embeds", "input_features", "inputs"), hidden
-        ),
-        "grid_thw": torch.tensor([[1, 4, 4]]),
-        "image_grid_thw": torch.tensor([[1, 4, 4]]),
-        "pixel_values_flat": torch.randn(16, patches, generator=generator),
-        "audio_codes": torch.zeros(BATCH, 4, LENGTH, dtype=torch.long),
-        "position_ids": torch.arange(LENGTH).expand(BATCH, -1),
-        "decoder_input_ids": ids,
-    }
+def _with_sections(config):
+    """Rotary embeddings of places in time, height and width have as many frequencies together as half a head."""
+    rope = config.rope_parameters
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    half = int(width * rope.get("partial_rotary_factor", 1)) // 2
+    rope["mrope_section"] = [half - 2 * (half // 3), half // 3, half // 3]
 
 
 def build(make, config):
@@ -263,14 +178,14 @@ def within(seconds):
     def late(*_):
         raise Late
 
-    signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
+    signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     except Late:
         raise Absent(f"PyTorch takes more than {seconds} s") from None
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def run(family, heads):

@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import resource
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,29 +61,31 @@ def _outcome(case):
     }
 
 
-def _child(case, memory, to):
+def _child(case, seconds, memory, to):
     import torch
 
     torch.set_num_threads(1)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
         found = _outcome(case)
     to.send(found)
 
 
-def result(case, seconds, memory=24 << 30):
-    """What becomes of a case, in a process of its own, which is ended after so many seconds."""
+def result(case, seconds, memory=12 << 30):
+    """What becomes of a case, in a process of its own, which is ended after so many seconds of the CPU's time, or ten times as many of the clock."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(case, memory, there))
+    process = context.Process(target=_child, args=(case, seconds, memory, there))
     process.start()
     there.close()
-    found = {"kind": case.kind, "case": case.name, "outcome": "too long", "detail": f"{seconds} s", "s": seconds}
+    late = {"kind": case.kind, "case": case.name, "outcome": "too long", "detail": f"{seconds} s", "s": seconds}
     try:
-        if here.poll(seconds):
-            found = here.recv()
+        found = here.recv() if here.poll(10 * seconds) else late
     except EOFError:
-        found |= {"outcome": "error", "detail": "the process ended"}
+        process.join()
+        ended = {"outcome": "error", "detail": f"the process ended with {process.exitcode}"}
+        found = late if process.exitcode == -signal.SIGXCPU else late | ended
     process.kill()
     process.join()
     return found

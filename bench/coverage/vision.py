@@ -7,7 +7,7 @@ from .training import sampled, trained
 
 CLASSES, BATCH = 10, 2
 # The sides of images that models need which do not take 32.
-SIDES = {"inception_v3": 80, "vit_h_14": 28, "maxvit_t": 224, "alexnet": 64, "raft": 128, "s3d": 64, "mvit": 224}
+SIDES = {"inception_v3": 299, "vit_h_14": 28, "maxvit_t": 224, "alexnet": 64, "raft": 128, "s3d": 224, "mvit": 224}
 TIMM = {
     name: side
     for side, names in {

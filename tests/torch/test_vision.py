@@ -18,6 +18,7 @@ SCHEMAS = """
 nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor
 roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor
 ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)
+ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)
 """
 
 
@@ -231,6 +232,74 @@ def test_roi_pool_and_its_gradient():
     assert same(back, [sums.get(place, 0) for place in itertools.product(range(2), range(3), range(6), range(7))])
 
 
+# regions whose bins have channels of their own
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("ratio", [2, 0])
+def test_ps_roi_align_and_its_gradient(ratio, dtype):
+    x, rois, bins, scale = numbers(2, 12, 6, 7, dtype=dtype), torch.tensor(ROIS, dtype=dtype), (2, 3), 0.7
+    x[0, 1, 2, 3] = 1000.0
+    made, mapping = vision.ps_roi_align(x, rois, scale, *bins, ratio)
+    assert made.shape == mapping.shape == (5, 2, 2, 3) and mapping.dtype is torch.int32
+    g = numbers(*made.shape, dtype=dtype, seed=4)
+    received = {}
+    for r, i, j, terms in aligned_terms(rois.tolist(), scale, bins, (6, 7), ratio, True):
+        for c in range(2):
+            channel = (c * 2 + i) * 3 + j
+            assert mapping[r, c, i, j] == channel
+            for image, y, z, w in terms:
+                place = image, channel, y, z
+                received[place] = received.get(place, 0) + Fraction(w) * Fraction(float(g[r, c, i, j]))
+            if not ratio and r == 2:  # a region without sides has no samples
+                assert torch.isnan(made[r, c, i, j])
+            else:
+                exact = sum((Fraction(w) * Fraction(float(x[image, channel, y, z])) for image, y, z, w in terms), Fraction(0))
+                assert made.dtype is dtype and same(made[r, c, i, j], [exact])
+    back = vision._ps_roi_align_backward(g, rois, mapping, scale, *bins, ratio, 2, 12, 6, 7)
+    assert same(back, [received.get(place, 0) for place in itertools.product(range(2), range(12), range(6), range(7))])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_ps_roi_pool_and_its_gradient(dtype):
+    x, rois, bins = numbers(2, 12, 6, 7, dtype=dtype), torch.tensor(ROIS, dtype=dtype), (2, 3)
+    x[0, 0, 2:4] *= 1000.0
+    made, mapping = vision.ps_roi_pool(x, rois, 0.7, *bins)
+    g, sums, empty = numbers(*made.shape, dtype=dtype, seed=3), {}, 0
+    for r, (image, *region) in enumerate(rois.tolist()):
+        x0, y0, x1, y1 = (int(math.copysign(math.floor(abs(v * 0.7) + 0.5), v)) for v in region)
+        rows, columns = max(y1 - y0, 1), max(x1 - x0, 1)
+        for c, i, j in itertools.product(range(2), range(2), range(3)):
+            channel = (c * 2 + i) * 3 + j
+            assert mapping[r, c, i, j] == channel
+            inside = [
+                (int(image), channel, y, z)
+                for y in range(y0 + math.floor(Fraction(i * rows, 2)), y0 + math.ceil(Fraction((i + 1) * rows, 2)))
+                for z in range(x0 + math.floor(Fraction(j * columns, 3)), x0 + math.ceil(Fraction((j + 1) * columns, 3)))
+                if 0 <= y < 5 and 0 <= z < 6  # the last row and column are in no bin
+            ]
+            empty += not inside
+            exact = sum((Fraction(float(x[place])) for place in inside), Fraction(0)) / max(len(inside), 1)
+            assert same(made[r, c, i, j], [exact])
+            for place in inside:
+                weighted = Fraction(float(g[r, c, i, j])) * Fraction(1 / len(inside))
+                weighted = Fraction(float(weighted)) if dtype is torch.float64 else weighted
+                sums[place] = sums.get(place, 0) + weighted
+    assert 0 < empty < made.numel()
+    back = vision._ps_roi_pool_backward(g, rois, mapping, 0.7, *bins, 2, 12, 6, 7)
+    assert same(back, [sums.get(place, 0) for place in itertools.product(range(2), range(12), range(6), range(7))])
+
+
+def test_channels_that_are_no_multiple_of_the_bins():
+    x, rois = numbers(2, 8, 6, 7), torch.tensor(ROIS)
+    for call in (lambda: vision.ps_roi_align(x, rois, 1.0, 2, 3, 2), lambda: vision.ps_roi_pool(x, rois, 1.0, 3, 3)):
+        with pytest.raises(ValueError, match="8 channels"):
+            call()
+    none = vision.ps_roi_align(x, rois[:0], 1.0, 2, 2, 2), vision.ps_roi_pool(x, rois[:0], 1.0, 2, 2)
+    assert all(made.shape == mapping.shape == (0, 2, 2, 2) for made, mapping in none)
+    assert not vision._ps_roi_pool_backward(none[0][0], rois[:0], none[0][1], 1.0, 2, 2, 2, 8, 6, 7).any()
+
+
 # deform_conv2d
 
 
@@ -320,8 +389,10 @@ def test_operators_of_torchvision_are_those_of_the_block(operators):
     with rt.reproducible(strict=True):
         assert operators.nms(boxes, scores, 1 / 3).tolist() == [0]
         made = operators.roi_align(x, rois, 0.7, 2, 3, 2, True)
-        with pytest.raises(rt.UncoveredOperatorError, match="ps_roi_align"):
-            operators.ps_roi_align(x, rois, 0.7, 2, 2, 2)
+        own = operators.ps_roi_align(x, rois, 0.7, 2, 1, 2)[0]
+        pooled = operators.ps_roi_pool(x, rois, 0.7, 2, 1)[0]
         with pytest.raises(rt.UncoveredOperatorError, match="regions"):
             operators.roi_align(x[:1], rois, 0.7, 2, 3, 2, True)
     assert torch.equal(made, vision.roi_align(x, rois, 0.7, 2, 3, 2, True))
+    assert torch.equal(own, vision.ps_roi_align(x, rois, 0.7, 2, 1, 2)[0])
+    assert torch.equal(pooled, vision.ps_roi_pool(x, rois, 0.7, 2, 1)[0])

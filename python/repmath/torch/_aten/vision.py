@@ -1,4 +1,4 @@
-"""torchvision's operators: nms, roi_align, roi_pool, deform_conv2d. They are of another library, and known by their names alone.
+"""torchvision's operators: nms, roi_align, roi_pool, ps_roi_align, ps_roi_pool, deform_conv2d. They are of another library, and known by their names alone.
 
 Places, sides and weights are numbers of binary64, rounded in each step, in the order that the functions below have; sums are exact.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ... import _core, _reductions, _scatter
+from ... import _core, _reductions, _scatter, _statistics
 from ..._dtypes import NAMES
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import Array, Uncovered, convert_array, widened
@@ -121,9 +121,16 @@ def _tap_terms(y: Array, x: Array, height: int, width: int) -> tuple[Array, Arra
 
 
 def _roi_terms(
-    which: Array, regions: Array, scale: float, bins: tuple[int, int], size: tuple[int, int], ratio: int, aligned: bool
+    which: Array,
+    regions: Array,
+    scale: float,
+    bins: tuple[int, int],
+    size: tuple[int, int],
+    ratio: int,
+    aligned: bool,
+    own: bool = False,
 ) -> Iterator[tuple[Array, Array]]:
-    """Of each region: (bins, terms), where in the images laid one after another, and by which weights."""
+    """Of each region: (bins, terms), where in the images laid one after another, and by which weights; each bin may have images of its own."""
     height, width = size
     for image, region in zip(which, regions, strict=True):
         begin = region[:2] * scale - (0.5 if aligned else 0.0)
@@ -138,11 +145,12 @@ def _roi_terms(
             along.append((begin[axis] + np.arange(n) * each)[:, None] + within)
         y, x = np.broadcast_arrays(along[0][:, None, :, None], along[1][None, :, None, :])
         at, weight = _tap_terms(y, x, height, width)
-        at = np.where(at < 0, -1, at + image * height * width)
         count = max(along[0].shape[1] * along[1].shape[1], 1)
         points = bins[0] * bins[1]
         terms = at.size // points
-        yield at.reshape(points, terms), (weight / count).reshape(points, terms)
+        plane = image * points + np.arange(points)[:, None] if own else image
+        at = at.reshape(points, terms)
+        yield np.where(at < 0, -1, at + plane * height * width), (weight / count).reshape(points, terms)
 
 
 def _all_terms(*arguments: Any) -> tuple[Array, Array, Array]:
@@ -207,15 +215,8 @@ def _roi_align_backward(
     """RN(sum of weight*g) over the bins that an element is in."""
     which, regions = _regions(g, rois, batch_size)
     bins = pooled_height, pooled_width
-    at, weight, first = _all_terms(which, regions, float(spatial_scale), bins, (height, width), sampling_ratio, aligned)
-    point = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    order = np.argsort(at, kind="stable")
-    order = order[at[order] >= 0]
-    elements = batch_size * height * width
-    begins = np.searchsorted(at[order], np.arange(elements + 1)).astype(np.int64)
-    lines = np.ascontiguousarray(np.swapaxes(as_array(g), 0, 1)).reshape(channels, len(which) * bins[0] * bins[1])
-    made = _weighted(lines, point[order], weight[order], begins).reshape(channels, batch_size, height, width)
-    return as_tensor(np.ascontiguousarray(np.swapaxes(made, 0, 1)))
+    terms = _all_terms(which, regions, float(spatial_scale), bins, (height, width), sampling_ratio, aligned)
+    return _received(g, terms, batch_size, 1, (height, width))
 
 
 def _halves_away(v: Array) -> Array:
@@ -276,6 +277,138 @@ def _roi_pool_backward(
         as_array(widened(g.contiguous()))[taken], place[taken], batch_size * channels * height * width
     )
     return _rounded(np.asarray(made), g.dtype).view(batch_size, channels, height, width)
+
+
+# regions whose bins have channels of their own
+
+
+def _channels_of_bins(channels: int, bins: tuple[int, int], regions: int) -> tuple[int, torch.Tensor]:
+    """How many channels are made, and which of the input each element of the result is of: c*bins + bin."""
+    if min(bins) < 1 or channels % (bins[0] * bins[1]):
+        raise ValueError(f"{channels} channels for {bins[0]} x {bins[1]} bins")
+    mapping = torch.arange(channels, dtype=torch.int32).view(1, channels // (bins[0] * bins[1]), *bins)
+    return channels // (bins[0] * bins[1]), mapping.repeat(regions, 1, 1, 1)
+
+
+@_operator
+def ps_roi_align(
+    x: torch.Tensor, rois: torch.Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """That of roi_align with aligned, of the bin's own channel; NaN in a region without samples because a side is 0."""
+    if x.ndim != 4 or not all(x.shape[2:]):
+        raise ValueError(f"an input of shape {tuple(x.shape)}")
+    samples, channels, height, width = x.shape
+    which, regions = _regions(x, rois, samples)
+    bins = pooled_height, pooled_width
+    made_channels, mapping = _channels_of_bins(channels, bins, len(which))
+    arguments = which, regions, float(spatial_scale), bins, (height, width), sampling_ratio, True, True
+    at, weight, first = _all_terms(*arguments)
+    planes = as_array(x).reshape(samples, made_channels, bins[0] * bins[1] * height * width)
+    lines = np.ascontiguousarray(np.swapaxes(planes, 0, 1)).reshape(made_channels, -1)
+    made = _weighted(lines, at, weight, first).reshape(made_channels, len(which), *bins)
+    result = as_tensor(np.ascontiguousarray(np.swapaxes(made, 0, 1)))
+    if sampling_ratio <= 0:
+        begin = regions[:, :2] * float(spatial_scale) - 0.5
+        sides = np.ceil((regions[:, 2:] * float(spatial_scale) - 0.5 - begin) / np.asarray(bins[::-1], float))
+        result[torch.from_numpy((sides == 0).any(1))] = float("nan")
+    return result, mapping
+
+
+@_operator
+def _ps_roi_align_backward(
+    g: torch.Tensor,
+    rois: torch.Tensor,
+    channel_mapping: torch.Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    batch_size: int,
+    channels: int,
+    height: int,
+    width: int,
+) -> torch.Tensor:
+    """RN(sum of weight*g) over the bins that an element is in."""
+    which, regions = _regions(g, rois, batch_size)
+    bins = pooled_height, pooled_width
+    arguments = which, regions, float(spatial_scale), bins, (height, width), sampling_ratio, True, True
+    return _received(g, _all_terms(*arguments), batch_size, bins[0] * bins[1], (height, width))
+
+
+def _received(
+    g: torch.Tensor, terms: tuple[Array, Array, Array], samples: int, planes: int, size: tuple[int, int]
+) -> torch.Tensor:
+    """Of each element of the input, whose channels are those of g times so many planes: RN(sum of weight*g)."""
+    at, weight, first = terms
+    point = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    order = np.argsort(at, kind="stable")
+    order = order[at[order] >= 0]
+    begins = np.searchsorted(at[order], np.arange(samples * planes * size[0] * size[1] + 1)).astype(np.int64)
+    channels = g.shape[1]
+    lines = np.ascontiguousarray(np.swapaxes(as_array(g), 0, 1)).reshape(channels, len(first) - 1)
+    made = _weighted(lines, point[order], weight[order], begins).reshape(channels, samples, planes, *size)
+    made = np.ascontiguousarray(np.swapaxes(made, 0, 1)).reshape(samples, channels * planes, *size)
+    return as_tensor(made)
+
+
+def _pool_bins(
+    which: Array, regions: Array, scale: float, bins: tuple[int, int], size: tuple[int, int]
+) -> Iterator[tuple[int, ...]]:
+    """Region, image, bin's row and column, and the rows and columns of each bin of ps_roi_pool that has any: the last ones of an image are in none."""
+    for r, (image, region) in enumerate(zip(which, _halves_away(regions * scale), strict=True)):
+        left, top, right, bottom = (int(v) for v in region)
+        rows, columns = max(bottom - top, 1), max(right - left, 1)
+        for i in range(bins[0]):
+            y0, y1 = top + i * rows // bins[0], top - (-(i + 1) * rows // bins[0])
+            y0, y1 = (min(max(y, 0), size[0] - 1) for y in (y0, y1))
+            for j in range(bins[1]):
+                x0, x1 = left + j * columns // bins[1], left - (-(j + 1) * columns // bins[1])
+                x0, x1 = (min(max(x, 0), size[1] - 1) for x in (x0, x1))
+                if y0 < y1 and x0 < x1:
+                    yield r, int(image), i, j, y0, y1, x0, x1
+
+
+@_operator
+def ps_roi_pool(
+    x: torch.Tensor, rois: torch.Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """RN(sum/count) of each bin, in the bin's own channel, 0 of an empty one. The corners are RN(place*scale), to the nearest whole number; bins are exact."""
+    samples, channels, height, width = x.shape
+    which, regions = _regions(x, rois, samples)
+    bins = pooled_height, pooled_width
+    made_channels, mapping = _channels_of_bins(channels, bins, len(which))
+    planes = as_array(x).reshape(samples, made_channels, *bins, height, width)
+    made = np.zeros((len(which), made_channels, *bins), planes.dtype)
+    for r, image, i, j, y0, y1, x0, x1 in _pool_bins(which, regions, float(spatial_scale), bins, (height, width)):
+        made[r, :, i, j] = _statistics.mean(planes[image, :, i, j, y0:y1, x0:x1].reshape(made_channels, -1), axis=1)
+    return as_tensor(made), mapping
+
+
+@_operator
+def _ps_roi_pool_backward(
+    g: torch.Tensor,
+    rois: torch.Tensor,
+    channel_mapping: torch.Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    batch_size: int,
+    channels: int,
+    height: int,
+    width: int,
+) -> torch.Tensor:
+    """RN(sum of weight*g) over the bins that an element is in, of weights RN64(1/count)."""
+    which, regions = _regions(g, rois, batch_size)
+    bins, plane = (pooled_height, pooled_width), np.arange(height * width).reshape(height, width)
+    points = bins[0] * bins[1]
+    at = [np.zeros(0, np.int64)] * (len(which) * points)
+    for r, image, i, j, y0, y1, x0, x1 in _pool_bins(which, regions, float(spatial_scale), bins, (height, width)):
+        own = i * bins[1] + j
+        at[r * points + own] = plane[y0:y1, x0:x1].ravel() + (image * points + own) * height * width
+    counts = np.asarray([len(a) for a in at], np.int64)
+    weight = np.repeat(1.0 / np.maximum(counts, 1), counts)
+    terms = np.concatenate([np.zeros(0, np.int64), *at]), weight, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return _received(g, terms, batch_size, points, (height, width))
 
 
 # deformable convolutions
