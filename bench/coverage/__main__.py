@@ -36,7 +36,7 @@ def parsed():
     parser.add_argument(
         "--part", default="1/1", help="2/3: the second third of the cases, beside other processes that run the rest"
     )
-    parser.add_argument("--seconds", type=int, default=120, help="after which a case is ended")
+    parser.add_argument("--seconds", type=int, default=300, help="of the CPU, after which a case is ended")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "bench/results/coverage.jsonl")
     parser.add_argument(
         "--write",

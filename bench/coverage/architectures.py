@@ -151,6 +151,8 @@ def plainly(family, heads):
         for name, head, make in candidates:
             try:
                 parameters = size(make, config)
+                if parameters is None and left_out in WITHOUT[-2:]:
+                    raise Absent("its size is not known, and its widths are not small")
                 if parameters is not None and parameters > LARGEST:
                     raise Absent(f"{parameters} parameters")
                 model = build(make, config)

@@ -58,7 +58,7 @@ SEGMENTS = {
 WINDOW = {"sliding_window": 32}
 # A value of None leaves what the configuration has.
 FAMILIES = {
-    **dict.fromkeys("rt_detr rt_detr_v2 d_fine deimv2 pp_doclayout_v3 pp_doclayout_v4".split(), DETR),  # noqa: SIM905
+    **dict.fromkeys("rt_detr rt_detr_v2 d_fine deimv2 pp_doclayout_v2 pp_doclayout_v3 pp_doclayout_v4".split(), DETR),  # noqa: SIM905
     **dict.fromkeys("depth_anything prompt_depth_anything zoedepth tipsv2_dpt".split(), DEPTH),  # noqa: SIM905
     **dict.fromkeys("autoformer informer time_series_transformer".split(), SERIES),  # noqa: SIM905
     **dict.fromkeys(
@@ -67,6 +67,7 @@ FAMILIES = {
     ),
     "axk1": {"head_dim": 8, "qk_head_dim": 24},
     "longcat_flash": {"head_dim": 8, "qk_head_dim": 24},
+    "cohere_compass_text": {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000.0}}},
     "dots1": {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1},
     "eomt": {"num_blocks": 1, "num_queries": 8},
     "eomt_dinov3": {"num_blocks": 1, "num_queries": 8},
@@ -85,6 +86,8 @@ FAMILIES = {
         "attention_head_size": 16,
         "num_buckets": 4,
     },
+    "sam_hq_vision_model": {"output_channels": 64},
+    "sam_vision_model": {"output_channels": 64},
     "step3p5": WINDOW,
     "step3p7": WINDOW,
     "swin2sr": {"image_size": 16, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "num_layers": None},

@@ -18,7 +18,7 @@ def short(error):
 
 
 def loss_of(made):
-    """Its loss, of several the mean, or the mean of the squares of its first numbers."""
+    """Its loss, of several the mean, or the mean of the squares of its first numbers, times different ones: what is normalised has gradients too."""
     import torch
     from torch.utils._pytree import tree_leaves
 
@@ -27,7 +27,8 @@ def loss_of(made):
     values = dict(made) if hasattr(made, "items") else made
     for t in tree_leaves(values):
         if isinstance(t, torch.Tensor) and t.is_floating_point() and t.requires_grad:
-            return t.float().square().mean() if t.dtype != torch.float64 else t.square().mean()
+            t = t if t.dtype == torch.float64 else t.float()
+            return (t * (torch.arange(t.numel()).reshape(t.shape) % 7 - 3)).square().mean()
     raise Absent("no result has a gradient")
 
 
