@@ -144,3 +144,62 @@ def test_controls_see_other_thresholds(change):
             other = (value < 0) << 31 | min(k + (f > t), 0xFF << 23)
         seen += want != other
     assert seen > 10
+
+
+class Rounding(ctypes.Structure):
+    _fields_ = [("mode", ctypes.c_int32), ("seed", ctypes.c_uint64), ("stream", ctypes.c_uint64), ("first", ctypes.c_int64)]
+
+
+def vectors(library, function, columns, fmt, kind, stream):
+    """The results of the library's loops, columns of bits of the format."""
+    size = columns[0].itemsize
+    x = (ctypes.c_void_p * len(columns))(*[c.ctypes.data for c in columns])
+    strides = (ctypes.c_ssize_t * len(columns))(*[size] * len(columns))
+    out = np.empty_like(columns[0])
+    status = library.rm_random_elementwise(
+        function.encode(), list(oracle.FORMATS).index(fmt), ctypes.c_int64(out.size), x, strides, ctypes.c_void_p(out.ctypes.data),
+        ctypes.c_ssize_t(size), ctypes.byref(Rounding(kind, 5, stream, 3)),
+    )  # fmt: skip
+    assert status == 0
+    return out
+
+
+def check_loops(library, phase, function, columns, fmt, streams=(1,)):
+    """The loops have the bits of the accurate phase, element by element. Returns how many of them are not those of another stream."""
+    wide, other = [oracle.to_double(c, fmt) for c in columns], 0
+    for stream in streams:
+        words = rounding_oracle.words(5, stream, 3, columns[0].size)
+        for mode, kind in KINDS.items():
+            got = vectors(library, function, columns, fmt, kind, stream)
+            want = call(phase, function, wide, fmt, kind, words)
+            wrong = np.flatnonzero(got != want)
+            assert not wrong.size, (mode, wrong.size, [(hex(columns[0][i]), hex(got[i]), hex(want[i])) for i in wrong[:3]])
+            other += int((vectors(library, function, columns, fmt, kind, stream + 99) != want).sum())
+    return other
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("fmt", ["f16", "bf16"])
+@pytest.mark.parametrize("function", [f for f in oracle.UNARY if f not in INVERSES])
+def test_every_number_of_16_bits(isa_library, accurate, function, fmt):  # noqa: F811
+    """All 65,536 arguments with several words each, under both modes: and another stream is seen."""
+    numbers = np.arange(65536, dtype=np.uint16)
+    assert check_loops(isa_library, accurate("all", function), function, [numbers], fmt, (1, 2, 3)) > 20
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("fmt", list(oracle.FORMATS))
+@pytest.mark.parametrize("function", [f for f in oracle.FUNCTIONS if f not in INVERSES])
+def test_loops_are_the_accurate_phase(isa_library, accurate, function, fmt):  # noqa: F811
+    """Of the arguments of the tests above, and as many as fill some chunks of words."""
+    columns = [oracle.narrow(np.array(c), fmt) for c in zip(*rows(function, fmt, 60), strict=True)]
+    check_loops(isa_library, accurate("all", function), function, [np.ascontiguousarray(c) for c in columns], fmt)
+
+
+def test_a_changed_loop_is_seen(library, accurate):  # noqa: F811
+    """The control: results to nearest."""
+    numbers = np.arange(65536, dtype=np.uint16)
+    plain = oracle.values("exp", (oracle.to_double(numbers[:2000], "f16"),), "f16")
+    words = rounding_oracle.words(5, 1, 3, 2000)
+    want = call(accurate("all", "exp"), "exp", [oracle.to_double(numbers[:2000], "f16")], "f16", KINDS["stochastic"], words)
+    assert (plain != want).sum() > 100

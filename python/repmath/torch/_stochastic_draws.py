@@ -65,8 +65,10 @@ def _attention(backward: bool) -> Callable[..., Any]:
     return made
 
 
-HANDLERS = {f"repmath::scaled_dot_product_attention{'_backward' * b}.default": _attention(b) for b in (False, True)}
-FORMULAS = {
+HANDLERS: dict[str, Callable[..., Any]] = {
+    f"repmath::scaled_dot_product_attention{'_backward' * b}.default": _attention(b) for b in (False, True)
+}
+FORMULAS: dict[str, Callable[..., Any]] = {
     "native_dropout.default": native_dropout,
     "repmath::dropout.default": own_dropout,
     **{f"rrelu_with_noise{mark}.default": rrelu_with_noise for mark in ("", "_")},
