@@ -61,6 +61,9 @@ def place(mode: Any, seed: Any, stream: Any) -> tuple[str, int, int, int]:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     numbers = []
     for name, value in (("seed", seed), ("stream", stream)):
+        if type(value) is int and 0 <= value < 2**64:
+            numbers.append(value)
+            continue
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
         number = operator.index(value)
@@ -93,7 +96,10 @@ def elementwise(name: str, arguments: tuple[Any, ...], mode: str, seed: Any, str
         raise ValueError("where needs out: elements that are left out would have no value")
     shape: Any = getattr(arguments[0], "shape", None)
     dtype: Any = getattr(arguments[0], "dtype", None)
-    if dtype in NAMES and name in _core.ufuncs and all(_as_it_is(a, shape, dtype) or _is_one(a, dtype) for a in arguments):
+    quick = dtype in NAMES and name in _core.ufuncs
+    for a in arguments if quick else ():
+        quick = quick and (_as_it_is(a, shape, dtype) or _is_one(a, dtype))
+    if quick:
         held = out is not None and where is True and _as_it_is(out, shape, dtype) and out.flags.writeable
         if out is None or (held and all(_apart(out, a) for a in arguments)):
             result = np.empty(shape, dtype) if out is None else out

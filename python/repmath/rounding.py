@@ -22,6 +22,7 @@ from ._random_modes import RANDOM_MODES, dot, matmul, sum, words
 from ._scope import scope
 
 MODES = tuple(_core.rounded)
+_OPTIONS = ("seed", 0), ("stream", 0), ("out", None), ("where", True)
 
 
 def _make(name: str) -> Callable[..., Any]:
@@ -38,13 +39,10 @@ def _make(name: str) -> Callable[..., Any]:
                 raise TypeError(f"{name} takes {', '.join(names)} and mode: {nin + 1} arguments, {len(args)} were given")
             *args, mode = args  # type: ignore[assignment]
         if isinstance(mode, str) and mode in RANDOM_MODES:
-            allowed = {"seed", "stream", "out", "where"}
-            if not set(kwargs) <= allowed:
-                raise TypeError(
-                    f"{name} under a random mode takes {', '.join(sorted(allowed))}, not {min(set(kwargs) - allowed)}"
-                )
-            options = {"seed": 0, "stream": 0, "out": None, "where": True} | kwargs
-            return _random_modes.elementwise(name, args, mode, **options)
+            options = [kwargs.pop(key, value) for key, value in _OPTIONS]
+            if kwargs:
+                raise TypeError(f"{name} under a random mode takes {', '.join(sorted(dict(_OPTIONS)))}, not {min(kwargs)}")
+            return _random_modes.elementwise(name, args, mode, *options)
         if not isinstance(mode, str) or mode not in _core.rounded:
             raise ValueError(f"mode must be one of {', '.join((*MODES, *RANDOM_MODES))}, not {mode!r}")
         for key in ("seed", "stream"):

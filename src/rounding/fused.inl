@@ -29,48 +29,59 @@ typedef int64_t rm_fused_fn(const rm_random_elements *p, int64_t at, int64_t n, 
 #define RM_FUSED_ROUNDED (int64_t)RM_BOUND(4.0)
 #define RM_FUSED_SUM RM_BOUND(0x1p-50)
 
-/* A value: within e of c where steps is 0. other: lanes that are left. */
+/* A value: within e of c where steps is 0. other: lanes that are left, if any are. */
 typedef struct {
   vf64 c, e;
   vm64 other;
+  int any;
 } rm_fused_value;
 
-RM_FN rm_fused_value rm_fused_near(vf64 c) { return (rm_fused_value){c, vf64_set1(0.0), vf64_lt(c, c)}; }
+RM_FN rm_fused_value rm_fused_near(vf64 c) { return (rm_fused_value){.c = c}; }
 RM_FN rm_fused_value rm_fused_sum(vf64 x, vf64 t) {
   const vf64 c = vf64_add(x, t);
-  return (rm_fused_value){c, vf64_mul(vf64_set1(RM_FUSED_SUM), vf64_add(vf64_abs(t), vf64_abs(c))), vf64_lt(c, c)};
+  return (rm_fused_value){.c = c, .e = vf64_mul(vf64_set1(RM_FUSED_SUM), vf64_add(vf64_abs(t), vf64_abs(c)))};
 }
 
 /* Whether an infinite c is the value, too: that of an argument, as masks have it. */
 enum { RM_FUSED_INFINITE = 2 };
 
-/* Rounds a vector: *y is the result in the lanes that are returned. zeros: whether c = 0 is the value. */
+/* Rounds a vector: *y is the result in the lanes that are returned. zeros: whether c = 0 is the value.
+ *
+ * With `steps` the ends are a = b - 2 steps and b = c + R + steps, R = 2^dropped - 1 - floor(w/8). They agree but for the
+ * dropped bits unless a multiple of 2^dropped lies in (a, b]: where b is less than 2 steps above one. */
 RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int64_t steps, const int zeros, vf64 *y) {
   const int dropped = 53 - rm_precision(RM_F32);
-  const vi64 kept = vi64_set1(-(INT64_C(1) << dropped)), add = rm_addends(w, 1, dropped);
+  const int64_t unit = INT64_C(1) << dropped;
+  const vi64 kept = vi64_set1(-unit);
   const vi64 least = vi64_set1(((int64_t)(1023 + rm_emin(RM_F32)) << 52) + steps);
   const vi64 range = vi64_set1(((int64_t)(rm_emax(RM_F32) - rm_emin(RM_F32)) << 52) - steps);
   const vf64 size = vf64_abs(v->c), zero = vf64_set1(0.0);
-  vi64 low, a, b, rounded;
-  vm64 none;
+  vi64 low, b, rounded;
+  vm64 none, differ;
   if (steps) { /* the sign's bit stays apart */
     low = vf64_bits(size);
-    a = vi64_add(vf64_bits(v->c), vi64_sub(add, vi64_set1(steps))), b = vi64_add(a, vi64_set1(2 * steps));
-    rounded = vi64_and(a, kept);
+    b = vi64_sub(vi64_add(vf64_bits(v->c), vi64_set1(unit - 1 + steps)), vi64_srl(w, 3));
+    rounded = vi64_and(b, kept);
+    differ = vi64_ltu(vi64_and(b, vi64_set1(unit - 1)), vi64_set1(2 * steps));
     none = vf64_eq(v->c, zero);
   } else {
+    const vi64 add = rm_addends(w, 1, dropped);
     const vf64 high = vf64_add(size, v->e);
     low = vf64_bits(vf64_sub(size, v->e));
-    a = vi64_add(low, add), b = vi64_add(vf64_bits(high), add);
+    const vi64 a = vi64_add(low, add);
+    b = vi64_add(vf64_bits(high), add);
     rounded = vi64_or(vi64_and(a, kept), vi64_xor(vf64_bits(v->c), vf64_bits(size)));
+    differ = vm64_not(vi64_disjoint(vi64_xor(a, b), kept));
     none = vf64_eq(high, zero);
   }
-  const vm64 good = vm64_and(vi64_ltu(vi64_sub(low, least), range), vi64_disjoint(vi64_xor(a, b), kept));
+  vm64 good = vm64_andnot(vi64_ltu(vi64_sub(low, least), range), differ);
   *y = vf64_from_bits(rounded);
   if (zeros == RM_FUSED_INFINITE) none = vm64_or(none, vf64_eq(size, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52))));
-  if (!zeros) return vm64_andnot(good, v->other);
-  *y = vf64_select(none, vf64_add(v->c, plus), *y);
-  return vm64_andnot(vm64_or(good, none), v->other);
+  if (zeros) {
+    *y = vf64_select(none, vf64_add(v->c, plus), *y);
+    good = vm64_or(good, none);
+  }
+  return v->any ? vm64_andnot(good, v->other) : good;
 }
 
 /* Elements [at, at + n) of a chunk. `value` is an expression of x, y, z and a. */
@@ -126,7 +137,7 @@ RM_FUSED(of_tanh, 2, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(x, vf64_sub(vf6
 RM_FUSED(of_sigmoid, 2, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(vf64_mul(x, y), vf64_sub(vf64_set1(1.0), y))))
 
 /* Functions whose evaluation has a relative error below this bound but where they are special. */
-RM_FN rm_fused_value rm_fused_function(vf64 c, vm64 special) { return (rm_fused_value){c, vf64_set1(0.0), special}; }
+RM_FN rm_fused_value rm_fused_function(vf64 c, vm64 special) { return (rm_fused_value){.c = c, .other = special, .any = 1}; }
 #define RM_FUSED_FUNCTION(f, F, zeros, c) \
   RM_FUSED(f, 1, RM_FUSED_STEPS(RM_##F##_B64_ERR), zeros, rm_fused_function(c, rm_##f##_special(x, RM_F32)))
 RM_FUSED_FUNCTION(exp, EXP, 0, rm_exp_eval(x))
