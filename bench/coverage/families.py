@@ -60,6 +60,10 @@ WINDOW = {"sliding_window": 32}
 FAMILIES = {
     **dict.fromkeys("rt_detr rt_detr_v2 d_fine deimv2 pp_doclayout_v2 pp_doclayout_v3 pp_doclayout_v4".split(), DETR),  # noqa: SIM905
     **dict.fromkeys("depth_anything prompt_depth_anything zoedepth tipsv2_dpt".split(), DEPTH),  # noqa: SIM905
+    **dict.fromkeys(
+        "vibevoice_acoustic_tokenizer vibevoice_acoustic_tokenizer_encoder vibevoice_acoustic_tokenizer_decoder".split(),  # noqa: SIM905
+        {"num_filters": 2, "depths": [1] * 7},
+    ),
     **dict.fromkeys("autoformer informer time_series_transformer".split(), SERIES),  # noqa: SIM905
     **dict.fromkeys(
         "mimi mimi_encoder mimi_decoder pocket_tts_audio_tokenizer pocket_tts_audio_tokenizer_encoder pocket_tts_audio_tokenizer_decoder".split(),  # noqa: SIM905
@@ -77,6 +81,7 @@ FAMILIES = {
     "mask2former": {"backbone_config": SWIN, **SEGMENTS},
     "maskformer": {"backbone_config": SWIN, "fpn_feature_size": 32, "mask_feature_size": 32},
     "nystromformer": {"segment_means_seq_len": 24, "num_landmarks": 4},
+    "perceiver": {"d_latents": 64, "num_latents": 16, "num_self_attends_per_block": 2, "qk_channels": 64, "v_channels": 64},
     "reformer": {
         "is_decoder": True,
         "attn_layers": ["local", "lsh"],
@@ -86,8 +91,22 @@ FAMILIES = {
         "attention_head_size": 16,
         "num_buckets": 4,
     },
-    "sam_hq_vision_model": {"output_channels": 64},
-    "sam_vision_model": {"output_channels": 64},
+    "sam2_hiera_det_model": {
+        "hidden_size": 16,
+        "num_attention_heads": 1,
+        "embed_dim_per_stage": [16, 32, 64, 128],
+        "num_attention_heads_per_stage": [1, 2, 4, 8],
+        "blocks_per_stage": [1, 1, 2, 1],
+        "global_attention_blocks": [3],
+        "window_size_per_stage": [4, 4, 4, 4],
+        "image_size": [32, 32],
+    },
+    "sam2_prompt_encoder": {"patch_size": 16},
+    "sam2_vision_model": {"backbone_channel_list": [128, 64, 32, 16], "backbone_feature_sizes": [[8, 8], [4, 4], [2, 2]], "fpn_hidden_size": 64},
+    "sam3_vision_model": {"fpn_hidden_size": 64},
+    "sam3_vit_model": {"window_size": 2, "global_attn_indexes": [1], "pretrain_image_size": 32},
+    "sam_hq_vision_model": {"output_channels": 64, "num_pos_feats": 32},
+    "sam_vision_model": {"output_channels": 64, "num_pos_feats": 32},
     "step3p5": WINDOW,
     "step3p7": WINDOW,
     "swin2sr": {"image_size": 16, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "num_layers": None},
@@ -96,9 +115,19 @@ FAMILIES = {
     "t5gemma2_text": {"dropout_rate": 0.0},
     "udop": {"decoder_start_token_id": 0},
     "upernet": {"backbone_config": RESNET | EVERY_STAGE, "hidden_size": 32},
+    "vits": {
+        "flow_size": 32,
+        "spectrogram_bins": 33,
+        "upsample_initial_channel": 32,
+        "resblock_kernel_sizes": [3],
+        "resblock_dilation_sizes": [[1, 3]],
+        "prior_encoder_num_flows": 1,
+        "posterior_encoder_num_wavenet_layers": 2,
+        "prior_encoder_num_wavenet_layers": 2,
+    },
     "vjepa2": {"pred_hidden_size": 64, "pred_num_attention_heads": 4, "pred_num_hidden_layers": 2, "frames_per_clip": 4, "crop_size": 32, "patch_size": 8},
     "xmod": {"default_language": "en_XX"},
-    "yolos": {"image_size": [32, 32], "num_detection_tokens": 8},
+    "yolos": {"image_size": [32, 32], "patch_size": 8, "num_detection_tokens": 8},
     "zamba": {"layers_block_type": ["linear_attention", "linear_attention", "hybrid", "hybrid"], "num_hidden_layers": 4},
     "zamba2": {"layers_block_type": ["linear_attention", "linear_attention", "hybrid", "hybrid"], "num_hidden_layers": 4},
 }  # fmt: skip

@@ -129,6 +129,17 @@ def of_a_kind(takes, config, ids, image, sound, generator):
             "decoder_input_ids": ids,
         },
         {
+            "flattened_patches": normal(BATCH, 16, 2 + 768).clamp(0, 1),
+            "attention_mask": torch.ones(BATCH, 16),
+            "decoder_input_ids": ids,
+        },
+        {
+            "qformer_input_ids": ids,
+            "input_ids": ids,
+            "pixel_values": image,
+            "qformer_attention_mask": torch.ones_like(ids),
+        },
+        {
             "spatial_shapes": grid[:, 1:].expand(BATCH, 2),
             "pixel_values": normal(BATCH, 16, 3 * side**2),
             "pixel_attention_mask": torch.ones(BATCH, 16, dtype=torch.long),
@@ -157,7 +168,7 @@ def of_a_kind(takes, config, ids, image, sound, generator):
         {"decoder_input_values": normal(BATCH, 8, 80), "input_values": sound},
         {"decoder_input_values": normal(BATCH, 8, 80), "input_ids": ids},
     ]
-    for bins in (80, 128, 160):
+    for bins in (64, 80, 128, 160, 320):
         for steps in (64, 128, 1024):
             features = normal(BATCH, steps, bins)
             kinds += [
@@ -167,6 +178,7 @@ def of_a_kind(takes, config, ids, image, sound, generator):
                 {"input_features": features.mT, "input_features_mask": torch.ones(BATCH, steps, dtype=torch.long)},
                 {"input_values": features},
                 {"input_features": features[:, None]},
+                {"input_features": features[:, None], "input_ids": ids},
             ]
     for kind in kinds:
         if next(iter(kind)) in takes:
