@@ -45,25 +45,24 @@ RM_FN rm_fused_value rm_fused_sum(vf64 x, vf64 t) {
 /* Whether an infinite c is the value, too: that of an argument, as masks have it. */
 enum { RM_FUSED_INFINITE = 2 };
 
-/* Rounds a vector: *y is the result in the lanes that are returned. zeros: whether c = 0 is the value.
+/* Rounds a vector: *y is the result in the lanes that are returned.
  *
  * With `steps` the ends are a = b - 2 steps and b = c + R + steps, R = 2^dropped - 1 - floor(w/8). They agree but for the
  * dropped bits unless a multiple of 2^dropped lies in (a, b]: where b is less than 2 steps above one. */
-RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int64_t steps, const int zeros, vf64 *y) {
+RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, const int64_t steps, vf64 *y) {
   const int dropped = 53 - rm_precision(RM_F32);
   const int64_t unit = INT64_C(1) << dropped;
   const vi64 kept = vi64_set1(-unit);
   const vi64 least = vi64_set1(((int64_t)(1023 + rm_emin(RM_F32)) << 52) + steps);
   const vi64 range = vi64_set1(((int64_t)(rm_emax(RM_F32) - rm_emin(RM_F32)) << 52) - steps);
-  const vf64 size = vf64_abs(v->c), zero = vf64_set1(0.0);
+  const vf64 size = vf64_abs(v->c);
   vi64 low, b, rounded;
-  vm64 none, differ;
+  vm64 differ;
   if (steps) { /* the sign's bit stays apart */
     low = vf64_bits(size);
     b = vi64_sub(vi64_add(vf64_bits(v->c), vi64_set1(unit - 1 + steps)), vi64_srl(w, 3));
     rounded = vi64_and(b, kept);
     differ = vi64_ltu(vi64_and(b, vi64_set1(unit - 1)), vi64_set1(2 * steps));
-    none = vf64_eq(v->c, zero);
   } else {
     const vi64 add = rm_addends(w, 1, dropped);
     const vf64 high = vf64_add(size, v->e);
@@ -72,63 +71,73 @@ RM_FN vm64 rm_fused_round(const rm_fused_value *v, vi64 w, vf64 plus, const int6
     b = vi64_add(vf64_bits(high), add);
     rounded = vi64_or(vi64_and(a, kept), vi64_xor(vf64_bits(v->c), vf64_bits(size)));
     differ = vm64_not(vi64_disjoint(vi64_xor(a, b), kept));
-    none = vf64_eq(high, zero);
   }
-  vm64 good = vm64_andnot(vi64_ltu(vi64_sub(low, least), range), differ);
+  const vm64 good = vm64_andnot(vi64_ltu(vi64_sub(low, least), range), differ);
   *y = vf64_from_bits(rounded);
-  if (zeros == RM_FUSED_INFINITE) none = vm64_or(none, vf64_eq(size, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52))));
-  if (zeros) {
-    *y = vf64_select(none, vf64_add(v->c, plus), *y);
-    good = vm64_or(good, none);
-  }
   return v->any ? vm64_andnot(good, v->other) : good;
 }
 
+/* The same where some lanes are not `good`: those in which c = 0 is the value are, or an infinite one. */
+RM_FN vm64 rm_fused_whole(const rm_fused_value *v, vf64 plus, const int64_t steps, const int zeros, vm64 good, vf64 *y) {
+  const vf64 size = vf64_abs(v->c), zero = vf64_set1(0.0);
+  vm64 whole = vf64_eq(steps ? size : vf64_add(size, v->e), zero);
+  if (zeros == RM_FUSED_INFINITE) whole = vm64_or(whole, vf64_eq(size, vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52))));
+  if (v->any) whole = vm64_andnot(whole, v->other);
+  *y = vf64_select(whole, vf64_add(v->c, plus), *y);
+  return vm64_or(good, whole);
+}
+
 /* Elements [at, at + n) of a chunk. `value` is an expression of x, y, z and a. */
-#define RM_FUSED(name, arity, steps, zeros, value)                                                                   \
-  static int64_t rm_fused_##name(const rm_random_elements *p, int64_t at, int64_t n, const rm_words_chunk *words,    \
-                                 char *result, uint32_t *flags) {                                                    \
-    enum { MANY = 6, PAIR = 2 * RM_LANES, SIZE = 4 };                                                                \
-    const vf64 a = vf64_set1(p->x[3].base ? rm_read_element(p->x[3].base, p->x[3].format) : 0.0);                    \
-    const vf64 plus = vf64_set1(p->plus_zero ? 0.0 : -0.0);                                                          \
-    vectors in[3];                                                                                                   \
-    for (int k = 0; k < arity; k++) vectors_of(&in[k], &p->x[k], at, RM_F32);                                        \
-    const char *x_at = in[0].at, *y_at = in[arity > 1].at, *z_at = in[arity > 2 ? 2 : 0].at;                         \
-    const ptrdiff_t x_step = in[0].step, y_step = in[arity > 1].step, z_step = in[arity > 2 ? 2 : 0].step;           \
-    int64_t open = 0, i = 0;                                                                                         \
-    for (int many = 0; i + PAIR <= n && many < MANY; i += PAIR) {                                                    \
-      vf64 made[2];                                                                                                  \
-      vm64 good[2];                                                                                                  \
-      RM_UNROLL for (int half = 0; half < 2; half++) {                                                               \
-        const vf64 x = rm_load_elements(x_at, RM_F32);                                                               \
-        const vf64 y = arity > 1 ? rm_load_elements(y_at, RM_F32) : x;                                               \
-        const vf64 z = arity > 2 ? rm_load_elements(z_at, RM_F32) : x;                                               \
-        (void)y, (void)z, (void)a;                                                                                   \
-        const rm_fused_value v = value;                                                                              \
-        good[half] =                                                                                                 \
-            rm_fused_round(&v, rm_words_vector(words->word + i + half * RM_LANES), plus, steps, zeros, made + half); \
-        x_at += x_step, y_at += y_step, z_at += z_step;                                                              \
-      }                                                                                                              \
-      if (RM_LIKELY(vm64_none(vm64_not(vm64_and(good[0], good[1]))))) {                                              \
-        rm_store_elements(result + i * SIZE, made[0], RM_F32);                                                       \
-        rm_store_elements(result + (i + RM_LANES) * SIZE, made[1], RM_F32);                                          \
-      } else {                                                                                                       \
-        many++;                                                                                                      \
-        open += by_balls(p, at + i, PAIR, words, i, result + i * SIZE, flags);                                       \
-      }                                                                                                              \
-    }                                                                                                                \
-    return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * SIZE, flags) : open;                     \
+#define RM_FUSED(name, arity, steps, zeros, value)                                                                     \
+  static int64_t rm_fused_##name(const rm_random_elements *p, int64_t at, int64_t n, const rm_words_chunk *words,      \
+                                 char *result, uint32_t *flags) {                                                      \
+    enum { MANY = 6, PAIR = 2 * RM_LANES, SIZE = 4 };                                                                  \
+    const vf64 a = vf64_set1(p->x[3].base ? rm_read_element(p->x[3].base, p->x[3].format) : 0.0);                      \
+    const vf64 plus = vf64_set1(p->plus_zero ? 0.0 : -0.0);                                                            \
+    vectors in[3];                                                                                                     \
+    for (int k = 0; k < arity; k++) vectors_of(&in[k], &p->x[k], at, RM_F32);                                          \
+    const char *x_at = in[0].at, *y_at = in[arity > 1].at, *z_at = in[arity > 2 ? 2 : 0].at;                           \
+    const ptrdiff_t x_step = in[0].step, y_step = in[arity > 1].step, z_step = in[arity > 2 ? 2 : 0].step;             \
+    int64_t open = 0, i = 0;                                                                                           \
+    for (int many = 0; i + PAIR <= n && many < MANY; i += PAIR) {                                                      \
+      rm_fused_value v[2];                                                                                             \
+      vf64 made[2];                                                                                                    \
+      vm64 good[2];                                                                                                    \
+      RM_UNROLL for (int half = 0; half < 2; half++) {                                                                 \
+        const vf64 x = rm_load_elements(x_at, RM_F32);                                                                 \
+        const vf64 y = arity > 1 ? rm_load_elements(y_at, RM_F32) : x;                                                 \
+        const vf64 z = arity > 2 ? rm_load_elements(z_at, RM_F32) : x;                                                 \
+        (void)y, (void)z, (void)a;                                                                                     \
+        v[half] = value;                                                                                               \
+        good[half] = rm_fused_round(v + half, rm_words_vector(words->word + i + half * RM_LANES), steps, made + half); \
+        x_at += x_step, y_at += y_step, z_at += z_step;                                                                \
+      }                                                                                                                \
+      int all = vm64_none(vm64_not(vm64_and(good[0], good[1])));                                                       \
+      if (zeros && !all) {                                                                                             \
+        RM_UNROLL for (int half = 0; half < 2; half++) good[half] =                                                    \
+            rm_fused_whole(v + half, plus, steps, zeros, good[half], made + half);                                     \
+        all = vm64_none(vm64_not(vm64_and(good[0], good[1])));                                                         \
+      }                                                                                                                \
+      if (RM_LIKELY(all)) {                                                                                            \
+        rm_store_elements(result + i * SIZE, made[0], RM_F32);                                                         \
+        rm_store_elements(result + (i + RM_LANES) * SIZE, made[1], RM_F32);                                            \
+      } else {                                                                                                         \
+        many++;                                                                                                        \
+        open += by_balls(p, at + i, PAIR, words, i, result + i * SIZE, flags);                                         \
+      }                                                                                                                \
+    }                                                                                                                  \
+    return i < n ? open + by_balls(p, at + i, n - i, words, i, result + i * SIZE, flags) : open;                       \
   }
 
 RM_FUSED(add, 2, RM_FUSED_ROUNDED, RM_FUSED_INFINITE, rm_fused_near(vf64_add(x, y)))
 RM_FUSED(subtract, 2, RM_FUSED_ROUNDED, RM_FUSED_INFINITE, rm_fused_near(vf64_sub(x, y)))
 RM_FUSED(divide, 2, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_div(x, y)))
-RM_FUSED(root, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_sqrt(x)))
+RM_FUSED(root, 1, RM_FUSED_ROUNDED, RM_FUSED_INFINITE, rm_fused_near(vf64_sqrt(x)))
 RM_FUSED(cube, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(vf64_mul(x, x), x)))
-RM_FUSED(scaled, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_mul(a, x)))
+RM_FUSED(scaled, 1, RM_FUSED_ROUNDED, RM_FUSED_INFINITE, rm_fused_near(vf64_mul(a, x)))
 RM_FUSED(over, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_div(x, a)))
 RM_FUSED(under, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_div(a, x)))
-RM_FUSED(added, 1, RM_FUSED_ROUNDED, 1, rm_fused_near(vf64_add(x, a)))
+RM_FUSED(added, 1, RM_FUSED_ROUNDED, RM_FUSED_INFINITE, rm_fused_near(vf64_add(x, a)))
 RM_FUSED(plus, 2, 0, 1, rm_fused_sum(x, vf64_mul(a, y)))
 RM_FUSED(between, 2, 0, 1, rm_fused_sum(x, vf64_mul(a, vf64_sub(y, x))))
 RM_FUSED(product, 3, 0, 1, rm_fused_sum(x, vf64_mul(a, vf64_mul(y, z))))
