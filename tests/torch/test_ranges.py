@@ -1,7 +1,8 @@
-"""linspace, logspace and arange against rationals: limits that cancel, subnormal numbers, decimals, ranges that the format holds."""
+"""linspace, logspace, arange and windows against rationals and MPFR: limits that cancel, subnormal numbers, decimals, ranges that the format holds."""
 
 from fractions import Fraction
 
+import gmpy2
 import numpy as np
 import pytest
 
@@ -77,3 +78,81 @@ def test_control():
     plain = torch.from_numpy(((999 - i) * 0.1 + i * 0.7) / 999)
     with rt.reproducible():
         assert not torch.equal(torch.linspace(0.1, 0.7, 1000, dtype=torch.float64), plain)
+
+
+def by_mpfr(f):
+    """A function of a number of binary64, rounded once to binary64."""
+
+    def of(x):
+        with gmpy2.context(precision=400):
+            exact = f(gmpy2.mpfr(x))
+        return float(exact)  # 400 bits round to the nearest: no value here is a middle of two numbers
+
+    return of
+
+
+sinpi, cospi = by_mpfr(lambda x: gmpy2.sin(gmpy2.const_pi() * x)), by_mpfr(lambda x: gmpy2.cos(gmpy2.const_pi() * x))
+
+
+def bessel(x):
+    """I of order 0: the sum of (x*x/4)**k/k!**2."""
+    with gmpy2.context(precision=400):
+        q, term, total, k = gmpy2.mpfr(x) ** 2 / 4, gmpy2.mpfr(1), gmpy2.mpfr(1), 1
+        while term > gmpy2.mpfr(2) ** -300:
+            term *= q / k**2
+            total, k = total + term, k + 1
+    return float(total)
+
+
+WINDOWS = {
+    "hann": ((), lambda j, d: sinpi(j / d) * sinpi(j / d)),
+    "hamming": ((), lambda j, d: 0.54 - 0.46 * quarters(2 * j / d)),
+    "hamming of numbers": ((0.3, 0.7), lambda j, d: 0.3 - 0.7 * quarters(2 * j / d)),
+    "blackman": ((), lambda j, d: (0.42 - 0.5 * quarters(2 * j / d)) + 0.08 * quarters(4 * j / d)),
+    "bartlett": ((), lambda j, d: Fraction(2 * j, d)),
+    "kaiser": ((), lambda j, d: bessel(2 * float(np.sqrt(float(j * (d - j)))) / d * 12.0) / bessel(12.0)),
+    "kaiser of a number": ((2.5,), lambda j, d: bessel(2 * float(np.sqrt(float(j * (d - j)))) / d * 2.5) / bessel(2.5)),
+}
+
+
+def quarters(x):
+    """cospi, exactly where it is 0."""
+    return 0.0 if x % 1 == 0.5 else cospi(x)
+
+
+@DTYPE
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows(name, dtype):
+    numbers, of = WINDOWS[name]
+    window = getattr(torch, f"{name.split()[0]}_window")
+    for n in (2, 3, 8, 33, 200):
+        for periodic in (True, False):
+            d = n if periodic else n - 1
+            with rt.reproducible(strict=True):
+                made = window(n, periodic, *numbers, dtype=dtype)
+                if periodic and not numbers:
+                    assert torch.equal(window(n, dtype=dtype), made)
+            check(made, [Fraction(of(min(i, d - i), d)) for i in range(n)], (name, n, periodic))
+            assert torch.allclose(made.double(), window(n, periodic, *numbers).double(), atol=0.01)
+    with rt.reproducible(strict=True):
+        assert window(0, dtype=dtype).shape == (0,) and window(1, dtype=dtype).tolist() == [1.0]
+        assert window(4, dtype=dtype, device="meta").is_meta
+
+
+def test_windows_that_are_refused():
+    with rt.reproducible(strict=True):
+        with pytest.raises(RuntimeError, match="negative"):
+            torch.hann_window(-1)
+        with pytest.raises(RuntimeError, match="floating point"):
+            torch.hann_window(4, dtype=torch.int32)
+        with pytest.raises(NotImplementedError, match="Complex"):
+            torch.hann_window(4, dtype=torch.complex64)
+
+
+def test_windows_control():
+    """PyTorch's own, in binary64, have other bits."""
+    for name in ("hann", "hamming", "blackman", "kaiser"):
+        window = getattr(torch, f"{name}_window")
+        with rt.reproducible(strict=True):
+            made = window(200, dtype=torch.float64)
+        assert not torch.equal(made, window(200, dtype=torch.float64)), name
