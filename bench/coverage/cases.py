@@ -72,7 +72,7 @@ def _child(case, seconds, memory, to):
     to.send(found)
 
 
-def result(case, seconds, memory=12 << 30):
+def result(case, seconds, memory=20 << 30):
     """What becomes of a case, in a process of its own, which is ended after so many seconds of the CPU's time, or ten times as many of the clock."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)

@@ -133,7 +133,6 @@ def test_windows(name, dtype):
                 if periodic and not numbers:
                     assert torch.equal(window(n, dtype=dtype), made)
             check(made, [Fraction(of(min(i, d - i), d)) for i in range(n)], (name, n, periodic))
-            assert torch.allclose(made.double(), window(n, periodic, *numbers).double(), atol=0.01)
     with rt.reproducible(strict=True):
         assert window(0, dtype=dtype).shape == (0,) and window(1, dtype=dtype).tolist() == [1.0]
         assert window(4, dtype=dtype, device="meta").is_meta
