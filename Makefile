@@ -83,6 +83,11 @@ study: $(VENV)/demo.stamp
 	$(BIN)/python -m repmath study variability python/repmath/study/example.py:step --samples 30 --out out/study/variability
 	$(BIN)/python -m repmath study localize python/repmath/study/example.py:step --out out/study/localize
 	$(BIN)/python -m repmath study arms python/repmath/study/example.py:train --runs 8 --out out/study/arms
+	$(BIN)/python -m repmath study arms python/repmath/study/networks.py:digits --runs 4 --out out/study/digits
+	$(BIN)/python -m repmath study arms python/repmath/study/networks.py:tabular --runs 4 --out out/study/tabular
+	$(BIN)/python -m repmath study arms python/repmath/study/networks.py:gpt2 --runs 2 --out out/study/gpt2
+	$(BIN)/python -m repmath study variability python/repmath/study/networks.py:step --samples 8 --out out/study/gpt2-digits
+	$(BIN)/python -m repmath study cost python/repmath/study/networks.py:step --out out/study/gpt2-cost
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest $(if $(T),$(T),--quick -n auto --dist loadfile --durations 30 --durations-min 5)

@@ -144,3 +144,22 @@ def test_errors_name_the_argument(arguments, error, name):
     mode, options = arguments
     with pytest.raises(error, match=name):
         rounding.scope(mode, **options)
+
+
+def test_words_do_not_depend_on_the_thread():
+    """Published tools have a stream of words for each thread: here a scope has the same bits in any, also where several are open at once."""
+    seen, ready = [], threading.Barrier(3)
+
+    def inside():
+        ready.wait()
+        with rounding.scope("stochastic", seed=1):
+            seen.append(bits(repmath.exp(X)) + bits(repmath.sum(X)))
+
+    threads = [threading.Thread(target=inside) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with rounding.scope("stochastic", seed=1):
+        want = bits(repmath.exp(X)) + bits(repmath.sum(X))
+    assert seen == [want] * 3

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import math
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -570,3 +571,15 @@ def test_a_bar_or_lines_show_progress(capsys):
     assert capsys.readouterr().err == "1/2: a\n2/2: b\n"
     _progress.progress(2, False)("a")
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["digits", "tabular", "gpt2"])
+def test_networks_have_one_result_in_the_control_arm(name, tmp_path):
+    """The trainings of `make study`: on other instruction sets and thread counts the same bits, and better than chance."""
+    for module in ("torch", "transformers" if name == "gpt2" else "sklearn"):
+        pytest.importorskip(module)
+    script = pathlib.Path(study.__file__).with_name("networks.py")
+    runs = study.arms(f"{script}:{name}", 2, ("CONTROL",), out=tmp_path)["CONTROL"]
+    assert len({run.digest() for run in runs}) == 1
+    assert runs[0].accuracy > (0.1 if name == "gpt2" else 0.7)
