@@ -2,7 +2,11 @@
  * class, all results are NaN. */
 #include "entropy.h"
 
+#include "../nn/cross_entropy/share.h"
 #define RM_SHARED_EXPONENTIALS 1
+#define RM_SHARE rm_entropy_share
+#define RM_SHARE_DECIDE rm_entropy_decide
+#define RM_SHARE_ADD rm_entropy_add
 #include "rows_accurate.h"
 
 #include "../nn/rows/decide.inl"
@@ -10,6 +14,8 @@
 #include "../nn/rows/totals.inl"
 
 #include "../nn/cross_entropy/row.h"
+
+#include "entropy_decide.h"
 
 enum { RM_ENTROPY_STACK = 176 << 10, RM_ENTROPY_BUFFERS = 5 };
 

@@ -1,6 +1,9 @@
 /* Norms: the accurate phase of undecided sets, and of the gradient with respect to weights. */
 #include "norms.h"
 
+#define RM_SHARE rm_norm_share
+#define RM_SHARE_DECIDE rm_norm_decide
+#define RM_SHARE_ADD rm_norm_add
 #include "rows_accurate.h"
 
 #include "../nn/rows/decide.inl"
@@ -10,6 +13,8 @@
 
 #include "../nn/norm/found_row.h"
 #include "../nn/norm/weight_row.h"
+
+#include "norms_decide.h"
 
 enum { RM_NORM_STACK = 128 << 10, RM_WEIGHT_STACK = RM_NORM_STACK + (48 << 10) }; /* a weight's groups of parts */
 

@@ -3,7 +3,11 @@
  * take their share of it.
  *
  * Bounds: the loops of kernels.h are those of row_loops.h. In a sum (reduce/sum_parts.h) every thread adds its share, and the
- * shares are joined in a tree; `depth` counts the additions of both. A sum of rm_dd_ball carries its own error bound. */
+ * shares are joined in a tree; `depth` counts the additions of both. A sum of rm_dd_ball carries its own error bound.
+ *
+ * A file whose rows of binary64 have results that threads share names their type, RM_SHARE, before it includes this one, and
+ * what decides one of them, RM_SHARE_DECIDE(share, i, &bits); where there are two sums of them, RM_SHARE_ADD(share, first,
+ * step, &one, &other) adds some of their terms. */
 #pragma once
 
 #define RM_LED_BLOCKS 1 /* thread 0 reaches barriers from another place than the others */
@@ -17,10 +21,6 @@ extern "C" {
 
 #include "../../crlibm/enclosure/dd_ball.h"
 #include "../../crlibm/enclosure/numbers.h"
-
-#if defined(RM_SHARED_SOFTMAX) /* a file of softmax and its relatives: nn/softmax/row.h follows */
-#include "../nn/softmax/share.h"
-#endif
 
 namespace {
 
@@ -36,7 +36,8 @@ enum block_loop {
   LOOP_SPREAD,
   LOOP_SUM,
   LOOP_DD_BALL_EXPONENTIALS,
-  LOOP_DECIDE
+  LOOP_DECIDE,
+  LOOP_ADD
 };
 
 /* What the leader asks for: a loop, and room for the arguments of any. Its pointers must not lead to the leader's own
@@ -54,8 +55,8 @@ struct loop_arguments {
   rm_sum_problem sum;
   int64_t skip;
   unsigned count;
-#if defined(RM_SHARED_SOFTMAX)
-  rm_softmax_share softmax;
+#if defined(RM_SHARE)
+  RM_SHARE share;
 #endif
 };
 /* The result of a loop, which every thread holds. */
@@ -63,7 +64,7 @@ struct loop_result {
   double number[3];
   int64_t count;
   rm_partial sum;
-  rm_dd_ball dd_ball;
+  rm_dd_ball dd_ball, other;
 };
 __device__ loop_arguments &block_arguments() {
   __shared__ loop_arguments work;
@@ -79,9 +80,9 @@ struct join_dd_ball {
 
 } // namespace
 
-#if defined(RM_SHARED_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
 #define RM_IS_dd_ball 1 /* of the numbers of a formula, those whose sums the threads share */
 #define RM_IS_ball 0
+#if defined(RM_SHARED_EXPONENTIALS) /* a file whose rows have sums of exponentials: nn/rows/exp_row.inc follows */
 RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, int64_t n, const double *x, double m, int64_t skip, double cutoff,
                                        int limbs, int64_t first, int64_t step);
 #endif
@@ -122,16 +123,25 @@ __device__ loop_result run_share() {
       break;
     }
 #endif
-#if defined(RM_SHARED_SOFTMAX)
+#if defined(RM_SHARE)
     case LOOP_DECIDE: {
-      const rm_softmax_share &s = work.softmax;
+      const RM_SHARE &s = work.share;
       for (int64_t i = threadIdx.x; i < s.n; i += RM_ROW_THREADS) {
         uint64_t bits;
-        if (rm_softmax_decide(&s, i, &bits)) rm_write_bits(s.out + i * 8, bits, RM_F64);
+        if (RM_SHARE_DECIDE(&s, i, &bits)) rm_write_bits(s.out + i * 8, bits, RM_F64);
         else s.undecided[atomicAdd(&block_arguments().count, 1u)] = i;
       }
       block_sync();
       r.count = static_cast<int64_t>(block_arguments().count);
+      break;
+    }
+#endif
+#if defined(RM_SHARE_ADD)
+    case LOOP_ADD: {
+      rm_dd_ball one, other;
+      RM_SHARE_ADD(&work.share, threadIdx.x, RM_ROW_THREADS, &one, &other);
+      r.dd_ball = of_block<join_dd_ball>(one);
+      r.other = of_block<join_dd_ball>(other);
       break;
     }
 #endif
@@ -230,10 +240,17 @@ RM_STATIC int rm_exp_row_shared(rm_dd_ball *sum, const rm_exp_row *r, int64_t sk
 }
 #endif
 
-#if defined(RM_SHARED_SOFTMAX)
-RM_STATIC int64_t rm_rows_decide(const rm_softmax_share *s) {
-  block_arguments().softmax = *s, block_arguments().count = 0;
+#if defined(RM_SHARE)
+RM_STATIC int64_t rm_rows_decide(const RM_SHARE *s) {
+  block_arguments().share = *s, block_arguments().count = 0;
   return rm_run_loop(LOOP_DECIDE).count;
+}
+#endif
+#if defined(RM_SHARE_ADD)
+RM_STATIC void rm_rows_add(const RM_SHARE *s, rm_dd_ball *one, rm_dd_ball *other) {
+  block_arguments().share = *s;
+  const loop_result found = rm_run_loop(LOOP_ADD);
+  *one = found.dd_ball, *other = found.other;
 }
 #endif
 

@@ -2,7 +2,9 @@
 #include "softmax.h"
 
 #define RM_SHARED_EXPONENTIALS 1
-#define RM_SHARED_SOFTMAX 1
+#include "../nn/softmax/share.h"
+#define RM_SHARE rm_softmax_share
+#define RM_SHARE_DECIDE rm_softmax_decide
 #include "rows_accurate.h"
 
 #include "../nn/rows/decide.inl"

@@ -341,12 +341,14 @@ int main() {
       const bool wide = format == RM_FORMAT_F64;
       cross_entropy({format, wide ? 7 : 14, wide ? 9 : 30, k % 5 == 1}, k, k);
       if (!wide && k < 3) cross_entropy({format, 2, 2000, false}, WIDE, k);
+      if (wide) cross_entropy({format, 2, 300, false}, k % KINDS, k);
     }
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++)
       for (int kind = 0; kind < KINDS; kind += 2) {
         norms(format, kind, k, 3, 4, format == RM_FORMAT_F64 ? 7 : 40);
         if (format != RM_FORMAT_F64 && kind == 0) norms(format, kind, k, 2, 2, 1500);
+        if (format == RM_FORMAT_F64) norms(format, kind, k, 2, 2, 300); /* threads have several elements each */
       }
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++) {
@@ -360,7 +362,6 @@ int main() {
   for (int format = 0; format < 4; format++)
     for (int k = 0; k < 6; k++) {
       for (int kind = (format + k) % 2; kind < KINDS; kind += 2) norm_weights(format, kind, kind % 3 == 2, k, 2, 3, 2, 5);
-      if (format == RM_FORMAT_F64) continue;
       if (k < 2) norm_weights(format, WIDE, false, k, 70, 2, 1, 20); /* more sets than a share adds plainly */
       if (k > 2) norm_weights(format, NEAR_0, false, k, 2, 2, 1, 500);
       norm_weights(format, SHORT, false, k, 5, 7, 3, 1);
@@ -369,7 +370,7 @@ int main() {
     for (int k = 0; k < 6; k++) {
       static const int64_t shapes[][2] = {{14, 33}, {7, 700}, {21, 3}, {2, 9000}, {14, 1}, {3, 0}};
       int64_t rows = shapes[k][0], n = shapes[k][1];
-      if (format == RM_FORMAT_F64 && n > 40) rows = 7, n = 40; /* every row is undecided */
+      if (format == RM_FORMAT_F64 && n > 300) rows = 7, n = 300; /* every row is undecided */
       const layout l = {format, rows, n, k % 2 == 1};
       forward("softmax", l, k, k % 3 ? 2 : 0, rm_softmax, rm_cuda_softmax);
       forward("log_softmax", l, k, k % 3 ? 2 : 0, rm_log_softmax, rm_cuda_log_softmax);

@@ -320,6 +320,30 @@ def test_rows_give_the_cpu_bits(tmp_path):
         assert f"FAILED {name}" in bad, bad
 
 
+def test_what_threads_share_of_rows_of_f64_is_seen(tmp_path):
+    """The control: with a wrong term in what they share of a result or of a sum, bits differ. What is left to one thread has it right."""
+    terms = {
+        "norms": ("rm_dd_ball_sub(d, d, &s->sum)", "rm_dd_ball_add(d, d, &s->sum)"),
+        "entropy": ("rm_dd_ball_sub(&y, &y, &t)", "rm_dd_ball_add(&y, &y, &t)"),
+        "softmax": ("rm_dd_ball_sub(&v, &v, &t)", "rm_dd_ball_add(&v, &v, &t)"),
+    }
+    changed = []
+    for name, (right, wrong) in terms.items():
+        header, source = (ROOT / f"src/cuda/{name}{part}" for part in ("_decide.h", "_accurate.cu"))
+        assert right in header.read_text()
+        (tmp_path / header.name).write_text(header.read_text().replace(right, wrong))
+        text = source.read_text().replace(f'"{header.name}"', f'"{tmp_path / header.name}"').replace('"../', f'"{ROOT}/src/')
+        (tmp_path / source.name).write_text(re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
+        changed.append((tmp_path / source.name, tmp_path, []))
+    objects = compiled([(ROOT / "tests/cuda/test_cuda_rows.cpp", tmp_path, []), *changed])
+    others = ["src/cuda/memory.cu", "src/common/overlap.c", *(f"src/cuda/{name}.cu" for name in terms)]
+    others += [f"src/nn/{name}/args.c" for name in ("cross_entropy", "norm", "rows", "softmax")]
+    out = subprocess.run([linked(tmp_path / "rows", objects + [*map(built, others)])], capture_output=True, text=True).stdout
+    seen = "normalize", "normalize_backward", "normalize_backward_weight", "cross_entropy_backward", "log_softmax"
+    for name in seen:
+        assert f"FAILED {name}\n" in out, (name, out)
+
+
 def test_pooling_gives_the_cpu_bits(tmp_path):
     """And the control."""
     shared = ["src/cuda/pooling_accurate.cu", "src/nn/pool/args.c", "src/common/overlap.c"]

@@ -30,6 +30,9 @@
 #include "../../../crlibm/log1p/log1p_b64.h"
 #include "../../common/elements.h"
 #include "args.h"
+#if RM_DEVICE
+#include "share.h"
+#endif
 #include "../rows/exp_row.h"
 #include "../rows/totals.h"
 
@@ -118,6 +121,14 @@ static void rm_entropy_relate(rm_entropy_exact *r);
 
 #if !RM_DEVICE
 #include "wide.h"
+#else
+/* The row that is loaded, as all threads of a block see it. */
+RM_STATIC rm_entropy_share rm_entropy_share_of(const rm_entropy_row *r, double m, int64_t scale) {
+  rm_entropy_share s = {.by_class = r->f->p.probability != NULL, .one_class = r->one_class, .n = r->f->p.n};
+  s.target = r->target, s.scale = scale, s.smoothing = r->f->p.label_smoothing, s.m = m, s.g = r->g;
+  s.x = r->x, s.p = r->p, s.w = r->w, s.undecided = r->state->undecided;
+  return s;
+}
 #endif
 
 #define RM_NUM dd_ball
@@ -501,7 +512,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     undecided = 0;
   }
   if (!known && undecided && rm_row_defer(state)) return;
-  if (!known && !in_wide)
+  const int shared = RM_DEVICE && f->format == RM_F64;
+  if (!known && !in_wide && !shared)
     for (int64_t i = 0; i < undecided; i++) s.undecided[i] = i;
   state->tiers.fast += n - undecided;
   if (undecided) {
@@ -523,6 +535,17 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
                            ? rm_dd_ball_infinity()
                            : rm_loss_exponent(&exact) + (double)rm_ball_exponent(__builtin_fabs(k)) + 2.0;
     const int little = top < rm_underflow_exponent(f->format);
+#if RM_DEVICE
+    if (shared && undecided && !bad && !little) {
+      rm_entropy_prepare_dd_ball(&exact, 0);
+      rm_entropy_share share = rm_entropy_share_of(&r, m, rm_entropy_scale_dd_ball(f));
+      share.all = exact.dd_ball.all, share.weights = exact.dd_ball.weights, share.below = exact.dd_ball.below;
+      share.out = out;
+      undecided = rm_rows_decide(&share);
+    } else if (shared) {
+      for (int64_t i = 0; i < undecided; i++) s.undecided[i] = i;
+    }
+#endif
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = s.undecided[j];
       if (little) {

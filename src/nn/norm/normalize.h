@@ -8,6 +8,9 @@
 #include "../rows/wide_numbers.h"
 #endif
 #include "args.h"
+#if RM_DEVICE
+#include "share.h"
+#endif
 
 /* Approximate statistics of a set: the mean c within c_err, a = 1/sqrt(variance + eps) within rel of it, v = variance +
  * eps. */
@@ -16,7 +19,8 @@ typedef struct {
   double spread; /* at least the root of the sum of (x - c)^2 */
 } rm_norm_statistics;
 
-/* The same of a set of binary64 (norm/wide.h). */
+/* The same of a set of binary64 (norm/wide.h); on a device c is k times the mean, and a the k-th part, k as in
+ * rm_norm_scale. */
 typedef struct {
   rm_dd_ball c, a, v;
 } rm_norm_wide;
@@ -82,9 +86,7 @@ typedef struct {
   rm_norm_problem f;
   rm_norm_statistics *statistics; /* of each set; rel < 0: not known */
   signed char *kind; /* RM_SET_ of each set */
-#if !RM_DEVICE
-  rm_norm_wide *wide; /* of each set of binary64; known where its statistics have no rel < 0 */
-#endif
+  rm_norm_wide *wide; /* of each set of binary64; known where its statistics have no rel < 0, on a device of ordinary sets */
 } rm_norm_weights;
 
 /* The gradient with respect to each w that f->w views, stored where f->y says. Returns RM_ERR_MEMORY, or the status of the

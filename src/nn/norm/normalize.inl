@@ -385,6 +385,18 @@ static int64_t rm_norm_at_random(rm_norm_row *r, rm_dd_ball_value_fn *value, int
   }
   return 0;
 }
+#else
+/* What the threads of a block share of the results of a set of binary64, once all statistics that they need are known. g:
+ * these are gradients. */
+RM_STATIC rm_norm_share rm_norm_share_of(const rm_norm_row *r, int kind, const double *g, const rm_row_state *state) {
+  rm_norm_share s = {.kind = kind, .given = r->norm->variance.base != NULL, .n = r->n, .scale = rm_norm_scale_dd_ball(r)};
+  s.x = r->x, s.w = r->w, s.b = g ? NULL : r->b, s.g = g;
+  s.out = rm_norm_result_at(r->norm, r->set0, r->set1, 0, state), s.undecided = state->undecided;
+  if (kind != RM_SET_ORDINARY) return s;
+  s.sum = r->dd_ball.sum, s.square = r->dd_ball.square, s.root = r->dd_ball.root;
+  if (g) s.first = r->dd_ball.first, s.second = r->dd_ball.second;
+  return s;
+}
 #endif
 
 RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_row_state *state) {
@@ -405,6 +417,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   }
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
   int64_t undecided = n;
+  const int shared = RM_DEVICE && f->format == RM_F64;
 #if !RM_DEVICE
   rm_norm_wide wide;
   rm_wide_row row = {.x = x, .w = w, .b = b};
@@ -412,6 +425,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   if (in_wide) undecided = rm_norm_wide_forward(f, set0, set1, &wide, &row, state);
   else
 #endif
+      if (!shared)
     undecided = rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided || f->found_mean || f->found_root) {
@@ -426,7 +440,13 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     if (f->balls && known) undecided = rm_norm_at_random(&r, rm_normalized_dd_ball, undecided, state);
 #endif
     const int kind = undecided ? rm_norm_classify(f, set0, set1, n, x) : RM_SET_ORDINARY;
-#if !RM_DEVICE
+#if RM_DEVICE
+    if (shared) {
+      if (kind == RM_SET_ORDINARY) rm_norm_prepare_dd_ball(&r, 0);
+      const rm_norm_share share = rm_norm_share_of(&r, kind, NULL, state);
+      undecided = rm_rows_decide(&share);
+    }
+#else
     if (kind == RM_SET_INVALID && undecided == n) { /* all are NaN */
       rm_norm_fill(f, &r, rm_norm_accurate_result(f, &r, 0, kind, state), state);
       undecided = 0;
@@ -488,6 +508,21 @@ RM_STATIC uint64_t rm_norm_accurate_gradient(const rm_norm_problem *f, rm_norm_r
   return rm_decide(rm_normalized_backward_dd_ball, rm_normalized_backward_ball, r, i, f->format, state);
 }
 
+#if RM_DEVICE
+/* Decides the gradients of a set of binary64 by all threads of a block; returns how many are left in state->undecided. */
+RM_STATIC int64_t rm_norm_shared_gradient(rm_norm_row *r, int kind, int flat, rm_row_state *state) {
+  if (!flat) r->checked = rm_norm_gradient_kind(r, kind);
+  if (!flat && r->checked != FINITE && r->norm->variance.base && kind != RM_SET_INVALID) { /* each has a value of its own */
+    for (int64_t i = 0; i < r->n; i++) state->undecided[i] = i;
+    return r->n;
+  }
+  const int shared = flat ? (int)RM_SET_FLAT : r->checked != FINITE ? (int)RM_SET_INVALID : (int)RM_SET_ORDINARY;
+  if (shared == RM_SET_ORDINARY) rm_norm_gradient_sums_dd_ball(r, 0);
+  const rm_norm_share share = rm_norm_share_of(r, shared, r->g, state);
+  return rm_rows_decide(&share);
+}
+#endif
+
 RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_row_state *state) {
   const rm_norm_problem *f = (const rm_norm_problem *)operation;
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
@@ -522,13 +557,14 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
   }
   if (!known && rm_row_defer(state)) return;
   int64_t undecided = n;
+  const int shared = RM_DEVICE && f->format == RM_F64;
 #if !RM_DEVICE
   rm_norm_wide wide;
   rm_wide_row row = {.x = x, .w = w, .g = g};
   if (rm_norm_is_narrow(f) || !rm_norm_wide_statistics(f, set0, set1, x, &wide) ||
       !rm_norm_wide_backward(f, set0, set1, &wide, &row, state, &undecided))
 #endif
-    undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
+    if (!shared) undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;
@@ -541,7 +577,9 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     const int kind = rm_norm_classify(f, set0, set1, n, x);
     const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && rm_norm_is_flat(&r);
     if (flat) state->tiers.fast += undecided;
-#if !RM_DEVICE
+#if RM_DEVICE
+    if (shared) undecided = rm_norm_shared_gradient(&r, kind, flat, state);
+#else
     if (f->balls && known && !flat) undecided = rm_norm_at_random(&r, rm_normalized_backward_dd_ball, undecided, state);
     if (undecided == n && !flat && !r.checked) r.checked = rm_norm_gradient_kind(&r, kind);
     if (undecided == n && !flat && r.checked != FINITE && (kind == RM_SET_INVALID || !f->variance.base)) { /* all are NaN */

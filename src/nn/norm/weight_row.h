@@ -58,7 +58,7 @@ RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_
   rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   rm_norm_statistics t = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0}; /* threads of a block each have their own */
 #if RM_DEVICE
-  const int known = rm_norm_approximate(f, set0, set1, x, state, &t);
+  const int known = rm_norm_approximate(f, set0, set1, x, state, &t); /* not of binary64 */
 #else
   const int known = f->format == RM_F64 ? rm_norm_wide_statistics(f, set0, set1, x, &s->wide[set])
                                         : rm_norm_approximate(f, set0, set1, x, state, &t);
@@ -67,7 +67,20 @@ RM_STATIC void rm_norm_weight_statistics(const void *operation, int64_t set, rm_
   s->statistics[set] = t;
   s->kind[set] = RM_SET_ORDINARY;
   if (known || rm_row_defer(state)) return;
-  s->kind[set] = (signed char)rm_norm_classify(f, set0, set1, rm_norm_length(f), x);
+  const int kind = rm_norm_classify(f, set0, set1, rm_norm_length(f), x);
+  s->kind[set] = (signed char)kind;
+#if RM_DEVICE
+  if (f->format == RM_F64 && kind != RM_SET_INVALID) {
+    rm_norm_row r;
+    rm_norm_row_begin(f, set0, set1, &r);
+    r.x = x;
+    rm_norm_prepare_dd_ball(&r, 0);
+    rm_norm_wide *wide = &s->wide[set];
+    wide->c = r.dd_ball.sum;
+    rm_dd_ball_set(&wide->v, 1.0, 0);
+    rm_dd_ball_div(&wide->a, &wide->v, &r.dd_ball.root);
+  }
+#endif
 }
 
 /* Whether the gradient is NaN: a set has no definite statistics, or the sum a gradient that is not finite. Beside a NaN
@@ -209,13 +222,12 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
   rm_dd_ball_set(&total, 0.0, 0);
   for (int64_t s0 = 0; s0 < f->sets[0]; s0++) {
     const rm_norm_statistics *t = &s->statistics[s0 * f->sets[1] + set1];
-    if ((RM_DEVICE && f->format == RM_F64) || t->rel < 0.0) {
+    const int64_t set = s0 * f->sets[1] + set1;
+    if (RM_DEVICE && f->format == RM_F64 ? s->kind[set] == RM_SET_INVALID : t->rel < 0.0) {
       rm_dd_ball_unknown(&total);
       break;
     }
-#if !RM_DEVICE
-    const rm_norm_wide *wide = &s->wide[s0 * f->sets[1] + set1];
-#endif
+    const rm_norm_wide *wide = &s->wide[set];
     for (int64_t o = range.outer_from; o < range.outer_from + parts; o++) {
       double sum[3], sq[2];
       rm_norm_load_blocks(f, &f->x, rm_norm_set_at(&f->x, s0, set1) + o * f->x.outer, blocks, t->c, state, x);
@@ -227,6 +239,16 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
         state->k->wide->sums(length, &row, &sums);
         if (sums.size == 0.0 && sums.size_hi == 0.0 && sums.size_lo == 0.0) continue; /* g is 0, and x finite */
         rm_norm_wide_second(f, length, x, wide, &sums, &term);
+        rm_dd_ball_mul(&term, &term, &wide->a);
+        rm_dd_ball_add(&total, &total, &term);
+        continue;
+      }
+#else
+      if (f->format == RM_F64) {
+        const int64_t scale = f->variance.base ? 1 : rm_norm_length(f);
+        const rm_norm_share share = {.n = length, .scale = scale, .x = x, .g = g, .sum = wide->c};
+        rm_dd_ball gradients;
+        rm_rows_add(&share, &gradients, &term);
         rm_dd_ball_mul(&term, &term, &wide->a);
         rm_dd_ball_add(&total, &total, &term);
         continue;
