@@ -32,6 +32,14 @@ RM_API rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, 
                               const void *a, int64_t lda, const void *b, int64_t ldb, double beta, void *c, int64_t ldc,
                               rm_cuda_stream stream);
 
+/* C = RN(alpha A B + beta C), with one rounding, of as many matrices as batch says: views as of rm_matmul_batched, and the
+ * bits of rm_gemm for each. C must not overlap an operand. Returns RM_ERR_ENUM, RM_ERR_SIZE, RM_ERR_NULL, RM_ERR_OVERLAP, and
+ * writes nothing then. */
+RM_API rm_status rm_cuda_gemm_batched(int format, int64_t batch, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
+                                      ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
+                                      ptrdiff_t row_b, ptrdiff_t col_b, double beta, void *c, ptrdiff_t next_c,
+                                      ptrdiff_t row_c, ptrdiff_t col_c, rm_cuda_stream stream);
+
 /* rm_conv_forward, rm_conv_grad_input, rm_conv_grad_weight. */
 RM_API rm_status rm_cuda_conv_forward(int format, const rm_conv *conv, const void *x, const ptrdiff_t *strides_x,
                                       const void *w, const ptrdiff_t *strides_w, const void *bias, ptrdiff_t stride_bias,

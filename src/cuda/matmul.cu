@@ -63,4 +63,23 @@ rm_status rm_cuda_gemm(int format, int layout, int trans_a, int trans_b, int64_t
   const rm_status status = rm_check_gemm(&p, &alpha_beta, format, &d);
   return status ? status : rm_cuda_matmul_run(&p, stream);
 }
+
+rm_status rm_cuda_gemm_batched(int format, int64_t batch, int64_t m, int64_t n, int64_t k, double alpha, const void *a,
+                               ptrdiff_t next_a, ptrdiff_t row_a, ptrdiff_t col_a, const void *b, ptrdiff_t next_b,
+                               ptrdiff_t row_b, ptrdiff_t col_b, double beta, void *c, ptrdiff_t next_c, ptrdiff_t row_c,
+                               ptrdiff_t col_c, rm_cuda_stream stream) {
+  /* Of rm_cuda_matmul_batched, from whose checks the statuses come: its format_out is not here, and what follows is alpha,
+   * or beta in the place of a bias of three arguments. */
+  static const int at[] = {0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 0, 0, 0, 16};
+  const rm_alpha_beta alpha_beta = {alpha, beta};
+  rm_matmul_problem p;
+  rm_status status = rm_check_batch(&p, format, format, batch, next_a, next_b, 0, next_c);
+  const bool no_product = alpha == 0.0;
+  if (!status) {
+    if (alpha != 1.0 || beta != 0.0) p.alpha_beta = &alpha_beta;
+    status = rm_check_strided(&p, m, n, no_product && k > 0 ? 0 : k, rm_view_of(a, row_a, col_a), rm_view_of(b, row_b, col_b),
+                              rm_view_of(nullptr, 0, 0), rm_view_of(c, row_c, col_c));
+  }
+  return status ? RM_STATUS(status & 0xff, at[status >> 8]) : rm_cuda_matmul_run(&p, stream);
+}
 }

@@ -81,4 +81,26 @@ static void gemm(int format, int kind, int variant, double alpha, double beta, i
       what, cpu, gpu, [&] { return call(cpu, rm_gemm); }, [&] { return call(gpu, rm_cuda_gemm, rm_cuda_stream(nullptr)); });
 }
 
+/* The same of three products in one call: views of matrices that lie apart, of which variant transposes the first or second. */
+static void gemm_batched(int format, int kind, int variant, double alpha, double beta, int64_t m, int64_t n, int64_t k) {
+  enum { BATCH = 3, LD = 40 };
+  const ptrdiff_t s = widths[format], next = LD * LD * s;
+  fill_arrays(format, kind, BATCH * LD * LD);
+  char what[96];
+  snprintf(what, sizeof what, "gemm_batched format %d kind %d variant %d: %g %g", format, kind, variant, alpha, beta);
+  auto each = [&]() -> rm_status {
+    rm_status status = RM_OK;
+    for (int i = 0; i < BATCH; i++)
+      status |= rm_gemm(format, RM_ROW_MAJOR, variant & 1 ? RM_TRANS : RM_NO_TRANS, variant & 2 ? RM_TRANS : RM_NO_TRANS, m,
+                        n, k, alpha, cpu + i * next, LD, cpu + ROOM + i * next, LD, beta, cpu + 3 * ROOM + i * next, LD);
+    return status;
+  };
+  auto together = [&]() -> rm_status {
+    const ptrdiff_t row = LD * s, row_a = variant & 1 ? s : row, row_b = variant & 2 ? s : row;
+    return rm_cuda_gemm_batched(format, BATCH, m, n, k, alpha, gpu, next, row_a, row + s - row_a, gpu + ROOM, next, row_b,
+                                row + s - row_b, beta, gpu + 3 * ROOM, next, row, s, nullptr);
+  };
+  compare_memory(what, cpu, gpu, each, together);
+}
+
 #endif

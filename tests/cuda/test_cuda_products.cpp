@@ -77,6 +77,16 @@ static void arguments() {
   check(rm_cuda_matmul_batched(RM_FORMAT_F64, RM_FORMAT_F32, 1, 1, 1, 1, x, 0, 4, 4, x, 0, 4, 4, nullptr, 0, 0, y, 0, 4, 4,
                                nullptr) == RM_STATUS(RM_ERR_ENUM, 2),
         "a format of results");
+#define BATCHED(format, batch, m, a, b, c) \
+  rm_cuda_gemm_batched(format, batch, m, 1, 1, 2.0, a, 4, 4, 4, b, 4, 4, 4, 0.0, c, 4, 4, 4, nullptr)
+  check(BATCHED(9, 1, 1, x, x, y) == RM_STATUS(RM_ERR_ENUM, 1) && BATCHED(2, -1, 1, x, x, y) == RM_STATUS(RM_ERR_SIZE, 2) &&
+            BATCHED(2, 2, -1, x, x, y) == RM_STATUS(RM_ERR_SIZE, 3) &&
+            BATCHED(2, 2, 1, nullptr, x, y) == RM_STATUS(RM_ERR_NULL, 7) &&
+            BATCHED(2, 2, 1, x, nullptr, y) == RM_STATUS(RM_ERR_NULL, 11) &&
+            BATCHED(2, 2, 1, x, x, nullptr) == RM_STATUS(RM_ERR_NULL, 16) &&
+            BATCHED(2, 2, 1, x, x, x + 1) == RM_STATUS(RM_ERR_OVERLAP, 16),
+        "arguments of a batch");
+  check(BATCHED(2, 0, 1, nullptr, nullptr, nullptr) == RM_OK, "no batch");
   check(rm_cuda_matmul_strided_f32(0, 1, 1, nullptr, 4, 4, nullptr, 4, 4, nullptr, 0, nullptr, 4, 4, nullptr) == RM_OK,
         "no rows");
   check(rm_cuda_matmul_strided_f64(1, 1, -1, nullptr, 0, 0, nullptr, 0, 0, nullptr, 0, nullptr, 0, 0, nullptr) ==
@@ -103,6 +113,8 @@ int main(int argc, char **) {
       gemm(format, kind, kind, 1.0, 1.0);
       gemm(format, kind, kind + 1, -2.5, 0.0);
       gemm(format, kind, kind + 2, kind % 2 ? 1e-300 : 0.0, kind % 3 ? 3.0 : 1e300);
+      gemm_batched(format, kind, kind % 4, kind % 3 ? -0.75 : 0.0, kind % 2 ? 1.0 : 0.0, 7, kind % 5 ? 30 : 1, 20);
+      gemm_batched(format, kind, kind % 4, kind % 3 ? 1.0 : 0.25, 0.0, 33, 9, kind % 4 * 13);
     }
   for (int64_t k : {64, 300}) {
     batched(RM_FORMAT_F32, RM_FORMAT_F32, WIDE, 0, 1, 40, 40, k, 27);

@@ -162,15 +162,10 @@ def formula(name: str, format: str, a: float, arrays: list[Array], out: Array) -
 
 def gemm(format: str, trans_a: bool, trans_b: bool, alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
     """As _core.gemm."""
-    count, m, n = c.shape
     k = a.shape[1] if trans_a else a.shape[2]
-    row_major, plain, transposed = Int(101), Int(111), Int(112)  # RM_ROW_MAJOR, RM_NO_TRANS, RM_TRANS
-    for i in range(count):
-        checked(
-            "rm_cuda_gemm", format_of(format), row_major, transposed if trans_a else plain, transposed if trans_b else plain, m, n, k,
-            float(alpha), _address(a[i]), max(a.shape[2], 1), _address(b[i]), max(b.shape[2], 1), float(beta), _address(c[i]), max(n, 1),
-            c.place.queue,
-        )  # fmt: skip
+    first, second = (_with(x.transpose(0, 2, 1) if turned else x, 3) for x, turned in ((a, trans_a), (b, trans_b)))
+    given = [float(alpha), *first, *second, float(beta), *_with(c, 3)]
+    checked("rm_cuda_gemm_batched", format_of(format), *c.shape, k, *given, c.place.queue)
 
 
 def convolve(what: str, format: str, sizes: Any, first: Array, second: Array, bias: Array | None, out: Array) -> None:
