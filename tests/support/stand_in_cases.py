@@ -452,6 +452,13 @@ def case_memory():
         of_optimizer = step()
         assert of_optimizer == 1
         assert (record[waits], record[taken], reads() - of_optimizer) == before, (list(record), before, reads())
+        optimizer = torch.optim.AdamW(parameters, lr=torch.tensor(0.01, device=DEVICE), fused=True)
+        for p in parameters:
+            p.grad = torch.ones_like(p)
+        own = reads()
+        optimizer.step()
+        assert reads() - own == 2  # the counts together, and the rate
+        before = record[waits], record[taken], reads()
         x = torch.ones(2, 3, device=DEVICE)
         a = _device_tensors.as_device_array(x)
         a.place = _array.Place(0, 0)

@@ -105,7 +105,8 @@ def _unscaled(grads: _Tensors, grad_scale: torch.Tensor | None, found_inf: torch
         return None
     if grad_scale is None:
         return list(grads)
-    return [KERNELS["divide"](g, float(grad_scale), out=torch.empty_like(g)) for g in grads]
+    scale = float(grad_scale)
+    return [KERNELS["divide"](g, scale, out=torch.empty_like(g)) for g in grads]
 
 
 def _scaled(step: Callable[..., None]) -> Callable[..., None]:
@@ -156,7 +157,7 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
         amsgrad: bool,
         maximize: bool,
     ) -> None:
-        steps = _numbers(state_steps)
+        steps, rate = _numbers(state_steps), float(lr)  # a device is waited for once, not for each parameter
         for i, p in enumerate(params):
             states = [_in_place(t[i], "a state") for t in (exp_avgs, exp_avg_sqs)]
             if amsgrad:
@@ -166,7 +167,7 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
                 as_array(grads[i]),
                 *states,
                 step=round(steps[i]),  # rounding up or down moves what counts the steps by a last place
-                lr=float(lr),
+                lr=rate,
                 betas=(beta1, beta2),
                 eps=eps,
                 weight_decay=weight_decay,
@@ -194,13 +195,14 @@ def _sgd(
     maximize: bool,
     is_first_step: bool,
 ) -> None:
+    rate = float(lr)
     for i, p in enumerate(params):
         buffer = _in_place(momentum_buffers[i], "a buffer") if momentum else None
         step_function(
             _in_place(p, "a parameter"),
             as_array(grads[i]),
             buffer,
-            lr=float(lr),
+            lr=rate,
             momentum=momentum,
             dampening=dampening,
             weight_decay=weight_decay,
