@@ -40,7 +40,19 @@ RM_STATIC void rm_entropy_add(const rm_entropy_share *s, int64_t first, int64_t 
   rm_dd_ball q, d, t;
   rm_dd_ball_set(loss, 0.0, 0);
   rm_dd_ball_set(sum, 0.0, 0);
-  for (int64_t c = first; c < s->n; c += step) {
+  for (int64_t i = first; s->losses && i < s->n; i += step) {
+    rm_dd_ball_add(loss, loss, &s->losses[i]);
+    rm_dd_ball_set(&t, s->specials[i] != 0.0, 0);
+    rm_dd_ball_add(sum, sum, &t);
+  }
+  for (int64_t i = first; s->targets && i < s->n; i += step) {
+    int64_t target;
+    RM_READ_WORD(target, s->targets + i * s->target_stride, sizeof target);
+    if (target == s->ignored) continue;
+    rm_dd_ball_set(&t, rm_read_element(s->class_weights + target * s->weight_stride, s->format), 0);
+    rm_dd_ball_add(sum, sum, &t);
+  }
+  for (int64_t c = s->losses || s->targets ? s->n : first; c < s->n; c += step) {
     rm_entropy_share_weight(&q, s, c);
     rm_dd_ball_add(sum, sum, &q);
     rm_dd_ball_set(&d, s->m, 0);

@@ -89,8 +89,8 @@ RM_FORMULA int rm_exp_row_some_dd_ball(rm_dd_ball *sum, int64_t n, const double 
 
 namespace {
 
-/* Runs this thread's share of the loop that the leader asks for. */
-__device__ loop_result run_share() {
+/* Runs this thread's share of the loop that the leader asks for: in one place, since it is much code. */
+RM_COLD loop_result run_share() {
   const loop_arguments &work = block_arguments(); /* the leader changes them after the barrier at the end */
   loop_result r = {};
   switch (work.loop) {

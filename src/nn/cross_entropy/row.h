@@ -373,11 +373,18 @@ RM_STATIC void rm_entropy_finish_total(const void *operation, int64_t row, rm_ro
   double special = 0.0;
   rm_dd_ball total, divisor;
   (void)row;
+#if defined(RM_SHARE_ADD)
+  rm_dd_ball count;
+  const rm_entropy_share share = {.n = f->p.rows, .losses = f->losses, .specials = f->specials};
+  rm_rows_add(&share, &total, &count);
+  for (int64_t i = 0; count.hi != 0.0 && i < f->p.rows; i++) special += f->specials[i];
+#else
   rm_dd_ball_set(&total, 0.0, 0);
   for (int64_t i = 0; i < f->p.rows; i++) {
     special += f->specials[i];
     rm_dd_ball_add(&total, &total, &f->losses[i]);
   }
+#endif
   uint64_t bits = 0;
   const double d = rm_entropy_divide(f, &divisor);
   if (d == 0.0 || !rm_is_finite(d) || special != 0.0) {

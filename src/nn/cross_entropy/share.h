@@ -15,11 +15,18 @@ typedef struct {
   rm_dd_ball all, weights, below;
   char *out;
   int64_t *undecided;
+  const rm_dd_ball *losses; /* or NULL */
+  const double *specials;
+  const char *targets, *class_weights; /* or NULL */
+  ptrdiff_t target_stride, weight_stride;
+  int format;
+  int64_t ignored;
 } rm_entropy_share;
 
 /* Whether the bits of gradient i are decided. */
 RM_STATIC int rm_entropy_decide(const rm_entropy_share *s, int64_t i, uint64_t *bits);
-/* The sums of q_c (m - x_c) and of q_c, times the scale, over the classes first, first + step, and so on. */
+/* The sums of q_c (m - x_c) and of q_c, times the scale, over the classes first, first + step, and so on. With losses, of
+ * these, and how many of `specials` are not 0, over rows; with targets, of the weights of these. */
 RM_STATIC void rm_entropy_add(const rm_entropy_share *s, int64_t first, int64_t step, rm_dd_ball *loss, rm_dd_ball *sum);
 /* Run these by all threads of a block: how many gradients are undecided; the sums over all classes. */
 RM_STATIC int64_t rm_rows_decide(const rm_entropy_share *s);
