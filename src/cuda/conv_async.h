@@ -75,25 +75,11 @@ __global__ void __launch_bounds__(RM_BLOCK)
     else of_b[i - d.p.k] = gather_spot_of(b, i - d.p.k, true);
 }
 
-/* Tiles of 128 x COLS: warps with WARP_ROWS x 32 elements each. */
-template <int cols> struct conv_shape {
-  enum {
-    ROWS = RM_A_TILE,
-    COLS = cols,
-    WARP_ROWS = cols == 128 ? 64 : 32,
-    WARP_COLS = 32,
-    ROW_PARTS = WARP_ROWS / 16,
-    COL_PARTS = WARP_COLS / 8,
-    SUMS = ROW_PARTS * COL_PARTS * 4
-  };
-  static_assert((COLS + 8) * RM_A_DEPTH <= RM_A_BY_K * COLS, "either layout has room");
-  static_assert(ROWS / WARP_ROWS * (COLS / WARP_COLS) * 32 == RM_A_THREADS, "all warps have a part");
-};
 template <int cols> struct alignas(16) conv_memory {
   struct {
     float a[RM_A_BY_K * RM_A_TILE], b[RM_A_BY_K * cols];
   } stage[RM_A_STAGES];
-  double sum[conv_shape<cols>::SUMS][RM_A_THREADS], norm[RM_A_TILE + cols];
+  double sum[async_shape<cols>::SUMS][RM_A_THREADS], norm[RM_A_TILE + cols];
   gather_spot a[RM_A_TILE], b[cols];
 };
 
@@ -149,11 +135,9 @@ template <int cols, bool a_by_k, bool b_by_k, class F>
 __device__ void conv_tile(const device_problem &d, const tile &at, const gather_side &side_a, const gather_side &side_b,
                           F f) {
 #if RM_HAS_MMA
-  typedef conv_shape<cols> S;
+  typedef async_shape<cols> S;
   conv_memory<cols> &memory = conv_memory_of_block<cols>();
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, term = lane % 4, vector = lane / 4;
-  const int row = thread / 32 / (S::COLS / S::WARP_COLS) * S::WARP_ROWS,
-            col = thread / 32 % (S::COLS / S::WARP_COLS) * S::WARP_COLS;
+  const int thread = static_cast<int>(threadIdx.x);
   const int64_t terms = d.p.k, pieces = (terms + RM_A_DEPTH - 1) / RM_A_DEPTH;
   const rm_operand a = gathered(d.p.a, &d.a, at.which * d.p.next_a), b = gathered(d.p.b, &d.b, at.which * d.p.next_b);
   for (int v = thread; v < S::ROWS + S::COLS; v += RM_A_THREADS) {
@@ -164,61 +148,34 @@ __device__ void conv_tile(const device_problem &d, const tile &at, const gather_
     (is_a ? memory.a[v] : memory.b[v - S::ROWS]) = spot;
   }
   __syncthreads();
-  double chain[S::ROW_PARTS][S::COL_PARTS][4] = {}, square = 0.0;
-  bool any = false; /* whether memory.sum holds sums */
-  auto begin_piece = [&](int64_t piece) {
-    if (piece < pieces) {
-      auto &to = memory.stage[piece % RM_A_STAGES];
-      gather_piece<a_by_k, S::ROWS>(to.a, a.base, side_a, memory.a, piece * RM_A_DEPTH, terms);
-      gather_piece<b_by_k, S::COLS>(to.b, b.base, side_b, memory.b, piece * RM_A_DEPTH, terms);
-    }
-    end_of_copies();
-  };
-  for (int s = 0; s < RM_A_STAGES - 1; s++) begin_piece(s);
-  for (int64_t piece = 0; piece < pieces; piece++) {
-    await_copies();
-    __syncthreads(); /* the piece is there for all, and all have read the one before */
-    begin_piece(piece + RM_A_STAGES - 1);
-    const auto &x = memory.stage[piece % RM_A_STAGES];
-    if (thread < S::ROWS + S::COLS) {
-      RM_UNROLL for (int k = 0; k < RM_A_DEPTH; k++) {
-        const float v = thread < S::ROWS ? x.a[conv_place<a_by_k, S::ROWS>(thread, k)]
-                                         : x.b[conv_place<b_by_k, S::COLS>(thread - S::ROWS, k)];
-        square = vf64_mad(static_cast<double>(v), static_cast<double>(v), square);
-      }
-    }
-    RM_UNROLL for (int k = 0; k < RM_A_DEPTH; k += 8) {
-      double y[S::COL_PARTS][2];
-      RM_UNROLL for (int j = 0; j < S::COL_PARTS; j++) RM_UNROLL for (int h = 0; h < 2; h++) y[j][h] =
-          static_cast<double>(x.b[conv_place<b_by_k, S::COLS>(col + j * 8 + vector, k + term + 4 * h)]);
-      RM_UNROLL for (int i = 0; i < S::ROW_PARTS; i++) {
-        double z[4];
-        RM_UNROLL for (int e = 0; e < 4; e++) z[e] =
-            static_cast<double>(x.a[conv_place<a_by_k, S::ROWS>(row + i * 16 + e % 2 * 8 + vector, k + term + e / 2 * 4)]);
-        RM_UNROLL for (int j = 0; j < S::COL_PARTS; j++) multiply_async(chain[i][j], z, y[j]);
-      }
-    }
-    if ((piece + 1) * RM_A_DEPTH % RM_KC == 0 && piece + 1 < pieces) {
-      RM_UNROLL for (int s = 0; s < S::SUMS; s++) {
-        double &c = chain[s / 4 / S::COL_PARTS][s / 4 % S::COL_PARTS][s % 4];
-        memory.sum[s][thread] = (any ? memory.sum[s][thread] : 0.0) + c;
-        c = 0.0;
-      }
-      any = true;
-    }
-  }
-  RM_UNROLL for (int s = 0; s < S::SUMS; s++) { /* C's elements are visited in a loop, whose body is long */
-    const double c = chain[s / 4 / S::COL_PARTS][s / 4 % S::COL_PARTS][s % 4];
-    memory.sum[s][thread] = (any ? memory.sum[s][thread] : 0.0) + c;
-  }
+  double square = 0.0;
+  auto stage = [&](int64_t piece) -> decltype(memory.stage[0]) & { return memory.stage[piece % RM_A_STAGES]; };
+  sums_of_pieces<S>(
+      pieces, memory.sum,
+      [&](int64_t piece) {
+        gather_piece<a_by_k, S::ROWS>(stage(piece).a, a.base, side_a, memory.a, piece * RM_A_DEPTH, terms);
+        gather_piece<b_by_k, S::COLS>(stage(piece).b, b.base, side_b, memory.b, piece * RM_A_DEPTH, terms);
+      },
+      [&](int64_t piece) { /* the norms */
+                           if (thread >= S::ROWS + S::COLS) return;
+                           const auto &x = stage(piece);
+                           RM_UNROLL for (int k = 0; k < RM_A_DEPTH; k++) {
+                             const float v = thread < S::ROWS ? x.a[conv_place<a_by_k, S::ROWS>(thread, k)]
+                                                              : x.b[conv_place<b_by_k, S::COLS>(thread - S::ROWS, k)];
+                             square = vf64_mad(static_cast<double>(v), static_cast<double>(v), square);
+                           }
+      },
+      [&](int64_t piece, int vector, int k) {
+        return static_cast<double>(stage(piece).a[conv_place<a_by_k, S::ROWS>(vector, k)]);
+      },
+      [&](int64_t piece, int vector, int k) {
+        return static_cast<double>(stage(piece).b[conv_place<b_by_k, S::COLS>(vector, k)]);
+      });
   if (thread < S::ROWS + S::COLS) memory.norm[thread] = vf64_sqrt(square);
   __syncthreads();
-  for (int s = 0; s < S::SUMS; s++) {
-    const int i = row + s / 4 / S::COL_PARTS * 16 + s % 4 / 2 * 8 + vector;
-    const int j = col + s / 4 % S::COL_PARTS * 8 + 2 * term + s % 2;
-    if (at.row + i < d.p.m && at.col + j < d.p.n)
-      f(at.row + i, at.col + j, memory.sum[s][thread], memory.norm[i], memory.norm[S::ROWS + j]);
-  }
+  each_sum<S>(memory.sum, [&](int i, int j, double sum) {
+    if (at.row + i < d.p.m && at.col + j < d.p.n) f(at.row + i, at.col + j, sum, memory.norm[i], memory.norm[S::ROWS + j]);
+  });
   __syncthreads(); /* the next tile's vectors and norms take the place of this one's */
 #endif
 }

@@ -19,11 +19,6 @@ enum {
   RM_A_DEPTH = 16,
   RM_A_STAGES = 4,
   RM_A_THREADS = 256,
-  RM_A_WARP_ROWS = 64,
-  RM_A_WARP_COLS = 32,
-  RM_A_ROW_PARTS = RM_A_WARP_ROWS / 16, /* of 16 x 8 */
-  RM_A_COL_PARTS = RM_A_WARP_COLS / 8,
-  RM_A_SUMS = RM_A_ROW_PARTS * RM_A_COL_PARTS * 4, /* of a thread */
   RM_A_BY_K = RM_A_DEPTH + 4,
   RM_A_BY_VECTOR = RM_A_TILE + 8,
   RM_A_CHUNKS = RM_A_TILE * RM_A_DEPTH / 4 / RM_A_THREADS /* of a thread and a factor: four elements each */
@@ -31,12 +26,27 @@ enum {
 static_assert(RM_KC % RM_A_DEPTH == 0, "a chain must end with a piece");
 static_assert(RM_A_BY_VECTOR * RM_A_DEPTH <= RM_A_BY_K * RM_A_TILE, "either layout has room");
 
+/* Tiles of 128 x COLS: warps with WARP_ROWS x 32 elements each, in parts of 16 x 8. */
+template <int cols> struct async_shape {
+  enum {
+    ROWS = RM_A_TILE,
+    COLS = cols,
+    WARP_ROWS = cols == 128 ? 64 : 32,
+    WARP_COLS = 32,
+    ROW_PARTS = WARP_ROWS / 16,
+    COL_PARTS = WARP_COLS / 8,
+    SUMS = ROW_PARTS * COL_PARTS * 4 /* of a thread */
+  };
+  static_assert((COLS + 8) * RM_A_DEPTH <= RM_A_BY_K * COLS, "either layout has room");
+  static_assert(ROWS / WARP_ROWS * (COLS / WARP_COLS) * 32 == RM_A_THREADS, "all warps have a part");
+};
+
 struct async_stage {
   float a[RM_A_BY_K * RM_A_TILE], b[RM_A_BY_K * RM_A_TILE];
 };
 struct alignas(16) async_memory {
   async_stage stage[RM_A_STAGES];
-  double sum[RM_A_SUMS][RM_A_THREADS];
+  double sum[async_shape<RM_A_TILE>::SUMS][RM_A_THREADS];
 };
 
 #if defined(RM_CFG_EMULATE_DEVICE)
@@ -122,6 +132,68 @@ __device__ inline void multiply_async(double (&c)[4], const double (&a)[4], cons
 }
 #endif
 
+/* Where this thread's elements of a tile are. */
+template <class S> struct async_part {
+  int thread, term, vector, row, col;
+  __device__ async_part() : thread(static_cast<int>(threadIdx.x)) {
+    const int lane = thread % 32, warp = thread / 32;
+    term = lane % 4, vector = lane / 4;
+    row = warp / (S::COLS / S::WARP_COLS) * S::WARP_ROWS, col = warp % (S::COLS / S::WARP_COLS) * S::WARP_COLS;
+  }
+};
+
+/* Multiplies the pieces of a tile, and leaves the sums of each thread's elements in `sum`, where other threads need not see
+ * them. begin(piece) begins the copies of a piece, look(piece) sees it when it is there, a(piece, vector, k) and b(piece,
+ * vector, k) are its elements. */
+template <class S, class Begin, class Look, class A, class B>
+__device__ void sums_of_pieces(int64_t pieces, double (&sum)[S::SUMS][RM_A_THREADS], Begin begin, Look look, A a, B b) {
+#if RM_HAS_MMA
+  const async_part<S> at;
+  double chain[S::ROW_PARTS][S::COL_PARTS][4] = {};
+  bool any = false; /* whether sum holds sums */
+  auto begin_piece = [&](int64_t piece) {
+    if (piece < pieces) begin(piece);
+    end_of_copies();
+  };
+  auto add_chains = [&] {
+    RM_UNROLL for (int s = 0; s < S::SUMS; s++) {
+      double &c = chain[s / 4 / S::COL_PARTS][s / 4 % S::COL_PARTS][s % 4];
+      sum[s][at.thread] = (any ? sum[s][at.thread] : 0.0) + c;
+      c = 0.0;
+    }
+    any = true;
+  };
+  for (int s = 0; s < RM_A_STAGES - 1; s++) begin_piece(s);
+  for (int64_t piece = 0; piece < pieces; piece++) {
+    await_copies();
+    __syncthreads(); /* the piece is there for all, and all have read the one before */
+    begin_piece(piece + RM_A_STAGES - 1);
+    look(piece);
+    RM_UNROLL for (int k = 0; k < RM_A_DEPTH; k += 8) {
+      double y[S::COL_PARTS][2];
+      RM_UNROLL for (int j = 0; j < S::COL_PARTS; j++) RM_UNROLL for (int h = 0; h < 2; h++) y[j][h] =
+          b(piece, at.col + j * 8 + at.vector, k + at.term + 4 * h);
+      RM_UNROLL for (int i = 0; i < S::ROW_PARTS; i++) {
+        double z[4];
+        RM_UNROLL for (int e = 0; e < 4; e++) z[e] =
+            a(piece, at.row + i * 16 + e % 2 * 8 + at.vector, k + at.term + e / 2 * 4);
+        RM_UNROLL for (int j = 0; j < S::COL_PARTS; j++) multiply_async(chain[i][j], z, y[j]);
+      }
+    }
+    if ((piece + 1) * RM_A_DEPTH % RM_KC == 0 && piece + 1 < pieces) add_chains();
+  }
+  add_chains();
+#endif
+}
+
+/* Calls f(row, column, sum) for this thread's elements of a tile: in a loop, since f is long. */
+template <class S, class F> __device__ void each_sum(const double (&sum)[S::SUMS][RM_A_THREADS], F f) {
+  const async_part<S> at;
+  for (int s = 0; s < S::SUMS; s++)
+    f(at.row + s / 4 / S::COL_PARTS * 16 + s % 4 / 2 * 8 + at.vector, at.col + s / 4 % S::COL_PARTS * 8 + 2 * at.term + s % 2,
+      sum[s][at.thread]);
+}
+
 /* The tiles of a batch, in groups of eight rows of tiles as in dense.h. */
 __device__ inline tile async_tile_of(const dense_tiling &t, int64_t index) {
   const int64_t in_product = index % (t.rows * t.cols), group = in_product / (8 * t.cols), first = group * 8;
@@ -132,61 +204,26 @@ __device__ inline tile async_tile_of(const dense_tiling &t, int64_t index) {
 /* Computes the sums of a tile, then calls f(row, column, sum) for this thread's elements that C has. */
 template <bool a_by_k, bool b_by_k, class F> __device__ void async_tile(const device_problem &d, const tile &at, F f) {
 #if RM_HAS_MMA
+  typedef async_shape<RM_A_TILE> S;
   async_memory &memory = async_memory_of_block();
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, term = lane % 4, vector = lane / 4;
-  const int row = thread / 32 / (RM_A_TILE / RM_A_WARP_COLS) * RM_A_WARP_ROWS,
-            col = thread / 32 % (RM_A_TILE / RM_A_WARP_COLS) * RM_A_WARP_COLS;
   const int64_t terms = d.p.k, pieces = (terms + RM_A_DEPTH - 1) / RM_A_DEPTH;
   rm_operand a = d.p.a, b = d.p.b;
   a.base += at.which * d.p.next_a, b.base += at.which * d.p.next_b;
   async_source<a_by_k> from_a(a, at.row, d.p.m, terms);
   async_source<b_by_k> from_b(b, at.col, d.p.n, terms);
-  double chain[RM_A_ROW_PARTS][RM_A_COL_PARTS][4] = {};
-  bool any = false; /* whether memory.sum holds sums */
-  auto begin_piece = [&](int64_t piece) {
-    if (piece < pieces) {
-      async_stage &to = memory.stage[piece % RM_A_STAGES];
-      from_a.copy(to.a, a.base, piece * RM_A_DEPTH, terms);
-      from_b.copy(to.b, b.base, piece * RM_A_DEPTH, terms);
-    }
-    end_of_copies();
-  };
-  for (int s = 0; s < RM_A_STAGES - 1; s++) begin_piece(s);
-  for (int64_t piece = 0; piece < pieces; piece++) {
-    await_copies();
-    __syncthreads(); /* the piece is there for all, and all have read the one before */
-    begin_piece(piece + RM_A_STAGES - 1);
-    const async_stage &x = memory.stage[piece % RM_A_STAGES];
-    RM_UNROLL for (int k = 0; k < RM_A_DEPTH; k += 8) {
-      double y[RM_A_COL_PARTS][2];
-      RM_UNROLL for (int j = 0; j < RM_A_COL_PARTS; j++) RM_UNROLL for (int h = 0; h < 2; h++) y[j][h] =
-          async_element<b_by_k>(x.b, col + j * 8 + vector, k + term + 4 * h);
-      RM_UNROLL for (int i = 0; i < RM_A_ROW_PARTS; i++) {
-        double z[4];
-        RM_UNROLL for (int e = 0; e < 4; e++) z[e] =
-            async_element<a_by_k>(x.a, row + i * 16 + e % 2 * 8 + vector, k + term + e / 2 * 4);
-        RM_UNROLL for (int j = 0; j < RM_A_COL_PARTS; j++) multiply_async(chain[i][j], z, y[j]);
-      }
-    }
-    if ((piece + 1) * RM_A_DEPTH % RM_KC == 0 && piece + 1 < pieces) {
-      RM_UNROLL for (int s = 0; s < RM_A_SUMS; s++) {
-        double &c = chain[s / 4 / RM_A_COL_PARTS][s / 4 % RM_A_COL_PARTS][s % 4];
-        memory.sum[s][thread] = (any ? memory.sum[s][thread] : 0.0) + c;
-        c = 0.0;
-      }
-      any = true;
-    }
-  }
-  RM_UNROLL for (int s = 0; s < RM_A_SUMS; s++) { /* C's elements are visited in a loop, whose body is long */
-    const double c = chain[s / 4 / RM_A_COL_PARTS][s / 4 % RM_A_COL_PARTS][s % 4];
-    memory.sum[s][thread] = (any ? memory.sum[s][thread] : 0.0) + c;
-  }
+  auto stage = [&](int64_t piece) -> async_stage & { return memory.stage[piece % RM_A_STAGES]; };
+  sums_of_pieces<S>(
+      pieces, memory.sum,
+      [&](int64_t piece) {
+        from_a.copy(stage(piece).a, a.base, piece * RM_A_DEPTH, terms);
+        from_b.copy(stage(piece).b, b.base, piece * RM_A_DEPTH, terms);
+      },
+      [](int64_t) {}, [&](int64_t piece, int vector, int k) { return async_element<a_by_k>(stage(piece).a, vector, k); },
+      [&](int64_t piece, int vector, int k) { return async_element<b_by_k>(stage(piece).b, vector, k); });
   __syncthreads(); /* the next tile's pieces take the place of this one's */
-  for (int s = 0; s < RM_A_SUMS; s++) {
-    const int64_t r = at.row + row + s / 4 / RM_A_COL_PARTS * 16 + s % 4 / 2 * 8 + vector;
-    const int64_t c = at.col + col + s / 4 % RM_A_COL_PARTS * 8 + 2 * term + s % 2;
-    if (r < d.p.m && c < d.p.n) f(r, c, memory.sum[s][thread]);
-  }
+  each_sum<S>(memory.sum, [&](int i, int j, double sum) {
+    if (at.row + i < d.p.m && at.col + j < d.p.n) f(at.row + i, at.col + j, sum);
+  });
 #endif
 }
 
