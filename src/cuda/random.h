@@ -18,9 +18,10 @@ RM_LONG uint32_t make_apart(const rm_random_problem *problem, int64_t from, int 
 }
 
 /* An element takes `width` bytes of randomness, 4 or 8. `make` sees one element, and that of a dropout's input in place of
- * the array. */
+ * the array; one that is apart sees the problem as it is, of which a thread then has no copy. */
 template <class T, int width, rm_chunk_fn *make, int fmt, bool apart>
-__global__ void random_kernel(rm_random_problem problem, int64_t n, bool aligned_out, bool aligned_x) {
+__global__ void random_kernel(const __grid_constant__ rm_random_problem problem, int64_t n, bool aligned_out,
+                              bool aligned_x) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x, per_block = 16 / width;
   rm_random_problem one = problem;
   T x = 0, y;
@@ -34,7 +35,7 @@ __global__ void random_kernel(rm_random_problem problem, int64_t n, bool aligned
     one.first = at;
     const char *const given = reinterpret_cast<const char *>(random);
     char *const out = reinterpret_cast<char *>(&y);
-    if (apart) make_apart<make, fmt>(&one, 0, 1, given, out);
+    if (apart) make_apart<make, fmt>(&problem, 0, 1, given, out);
     else make(&one, 0, 1, given, out, fmt);
     element<T>::store(problem.out + i * problem.stride, y, aligned_out);
   }

@@ -81,7 +81,7 @@ static void gemm(int format, int kind, int variant, double alpha, double beta, i
       what, cpu, gpu, [&] { return call(cpu, rm_gemm); }, [&] { return call(gpu, rm_cuda_gemm, rm_cuda_stream(nullptr)); });
 }
 
-/* The same of three products in one call: views of matrices that lie apart, of which variant transposes the first or second. */
+/* The same of three products in one call: views of matrices that lie apart; variant transposes the first or the second. */
 static void gemm_batched(int format, int kind, int variant, double alpha, double beta, int64_t m, int64_t n, int64_t k) {
   enum { BATCH = 3, LD = 40 };
   const ptrdiff_t s = widths[format], next = LD * LD * s;

@@ -457,7 +457,9 @@ def case_memory():
             p.grad = torch.ones_like(p)
         own = reads()
         optimizer.step()
-        assert reads() - own == 2  # the counts together, and the rate
+        assert (
+            reads() - own == 3 < len(parameters)
+        )  # the counts together, and the rate, which PyTorch reads to choose an overload
         before = record[waits], record[taken], reads()
         x = torch.ones(2, 3, device=DEVICE)
         a = _device_tensors.as_device_array(x)
