@@ -197,6 +197,24 @@ def test_what_stays(fmt):
             )
 
 
+@pytest.mark.parametrize("fmt", list(DTYPES))
+def test_steps_of_numbers_in_memory(fmt):
+    """All numbers of 16 bits, and of the others the ends of each kind: zeros, infinities and NaN stay as they are, the largest number is not left upwards."""
+    dtype = DTYPES[fmt]
+    kind = np.dtype(f"u{dtype.itemsize}")
+    sign, infinity = 1 << (8 * dtype.itemsize - 1), int(np.array([np.inf]).astype(dtype).view(kind)[0])
+    ends = [0, 1, 2, infinity - 2, infinity - 1, infinity, infinity + 1, infinity // 2, sign - 1]
+    codes = list(range(65536)) if dtype.itemsize == 2 else [s | e for s in (0, sign) for e in ends for _ in range(8)]
+    array = np.array(codes, kind).view(dtype)
+    words = rounding_oracle.words(SEED, STREAM, 0, len(codes)).tolist()
+    want = []
+    for code, word in zip(codes, words, strict=True):
+        size = code & (sign - 1)
+        stays = size == 0 or size >= infinity or (size == infinity - 1 and word >> 31)
+        want.append(code if stays else code + (1 if word >> 31 else -1))
+    assert bits(_random_modes.up_down(array, SEED, STREAM)) == want
+
+
 def test_batches_vectors_and_axes():
     rng = np.random.default_rng(13)
     a, b = rng.standard_normal((2, 1, 3, 4)).astype("f4"), rng.standard_normal((5, 4, 6)).astype("f4")

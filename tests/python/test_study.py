@@ -573,6 +573,15 @@ def test_a_bar_or_lines_show_progress(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_samples_that_are_nearly_alike_have_the_digits_of_their_format():
+    """One of 1,000 samples is another number of float32: the formula has more digits than that, which no sample shows."""
+    samples = np.ones((1000, 1), np.float32)
+    samples[0] = np.nextafter(np.float32(1), np.float32(2))
+    for method in ("cnh", "parker"):
+        found = study.digits(samples, method=method)
+        assert found.value[0] == 24 * math.log10(2) and found.censored[0], method
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["digits", "tabular", "gpt2"])
 def test_networks_have_one_result_in_the_control_arm(name, tmp_path):
