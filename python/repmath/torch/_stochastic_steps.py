@@ -52,7 +52,7 @@ _FUNCTIONS = frozenset(
     "histogramdd histogramdd_of_edges trilinear mse_loss_backward smooth_l1_loss_backward huber_loss_backward binary_cross_entropy "
     "binary_cross_entropy_backward soft_margin_loss soft_margin_loss_backward multi_margin_loss multi_margin_loss_backward "
     "multilabel_margin_loss_forward multilabel_margin_loss_backward ctc_loss ctc_loss_backward grid_sampler grid_sampler_backward affine_grid "
-    "weight_norm weight_norm_backward".split()
+    "weight_norm weight_norm_backward hann_window hamming_window blackman_window bartlett_window".split()
 )
 # Whose steps are those of `_decompositions`.
 _DECOMPOSE = frozenset(
