@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_around, watched
 
-# Kernels of functions have proofs of their own; the device's sources call the headers that are watched here, and what they decide themselves is compared with
-# the CPU's bits by tests/cuda/test_emulated.py. The CPU's tiles and
+# Kernels of functions have proofs of their own; the device's sources call the headers that are watched here, and what they, and norm/found_row.h, decide themselves is
+# compared with the CPU's bits by tests/cuda/test_emulated.py. The CPU's tiles and
 # its products of pairs are not in the builds that are watched, whose arithmetic is a vocabulary: tests/reductions/test_tiles.py compares their sums with exact
 # ones, at the bounds too, and proofs/depth counts the roundings of chains of pairs and of what settles the elements that both leave. Nor are the
 # quick loops of formulas, which need vectors of binary32 and FMA: tests/nn/test_formulas_quick.py compares what they decide with the loops that are watched,
@@ -30,6 +30,7 @@ ELSEWHERE = (
     "src/blas/partials.c",
     "src/common/round_scaled.h",
     "src/nn/formula/quick.h",
+    "src/nn/norm/found_row.h",
     "src/nn/rows/wide.h",
     "src/nn/rows/wide_exp.h",
     "src/nn/rows/wide_numbers.inl",

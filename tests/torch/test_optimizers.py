@@ -154,7 +154,7 @@ def test_own_optimizers_round_at_random(name):
     again.param_groups[0]["params"][0].grad = params[0].grad
     again.step()
     assert not torch.equal(again.param_groups[0]["params"][0], params[0])
-    for bad in ({"rounding": "up"}, {"seed": -1}, {"seed": 2**64}):
+    for bad in ({"rounding": "upwards"}, {"seed": -1}, {"seed": 2**64}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             getattr(rt.optim, name)(params, lr=0.01, **bad)
     theirs.param_groups[0]["rounding"] = "sometimes"

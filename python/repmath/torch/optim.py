@@ -88,7 +88,7 @@ def _closure(closure: Callable[[], Any] | None) -> Any:
 class SGD(torch.optim.SGD):
     """Stochastic gradient descent; formulas as in `repmath.optim.sgd_step`, arguments and state dict as torch.optim.SGD.
 
-    `foreach` and `fused` choose nothing here. Raises ValueError for ``differentiable=True``. ``rounding="stochastic"`` (or "random", "up_down")
+    `foreach` and `fused` choose nothing here. Raises ValueError for ``differentiable=True``. ``rounding="stochastic"`` (or "random", "up_down", "toward_zero", "down", "up")
     with `seed` rounds the new values at random, as in `repmath.optim.SGD`: weights of bfloat16 then need no copy in float32. Both are
     options of groups too, parameters are numbered through all groups, and the state then has "step".
     """
