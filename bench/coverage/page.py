@@ -40,6 +40,7 @@ def _listed(found, outcome):
         if f["outcome"] == outcome:
             by_reason[f["detail"]].append(f["case"])
     for reason, cases in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
+        reason = re.sub(r"(?<![\w.])/(?:[\w.-]+/)+", "", reason)  # folders of this machine
         text = reason.replace("|", "\\|").replace("<", "\\<").strip()
         yield f"- {len(cases)} × {text}: {', '.join(f'`{c}`' for c in sorted(cases))}"
 

@@ -225,6 +225,24 @@ def _halves_away(v: Array) -> Array:
     return whole + np.where(np.abs(v - whole) >= 0.5, np.copysign(1.0, v), 0.0)
 
 
+def _pool_bins(
+    which: Array, regions: Array, scale: float, bins: tuple[int, int], size: tuple[int, int], last: int
+) -> Iterator[tuple[int, ...]]:
+    """Region, image, bin's row and column, and the rows and columns of each bin that has any. last: 1 where the last ones of a region, and of an image,
+    are in one, else 0."""
+    for r, (image, region) in enumerate(zip(which, _halves_away(regions * scale), strict=True)):
+        left, top, right, bottom = (int(v) for v in region)
+        rows, columns = max(bottom - top + last, 1), max(right - left + last, 1)
+        for i in range(bins[0]):
+            y0, y1 = top + i * rows // bins[0], top - (-(i + 1) * rows // bins[0])
+            y0, y1 = (min(max(y, 0), size[0] - 1 + last) for y in (y0, y1))
+            for j in range(bins[1]):
+                x0, x1 = left + j * columns // bins[1], left - (-(j + 1) * columns // bins[1])
+                x0, x1 = (min(max(x, 0), size[1] - 1 + last) for x in (x0, x1))
+                if y0 < y1 and x0 < x1:
+                    yield r, int(image), i, j, y0, y1, x0, x1
+
+
 @_operator
 def roi_pool(
     x: torch.Tensor, rois: torch.Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
@@ -236,22 +254,13 @@ def roi_pool(
     wide = as_array(widened(x))
     made = np.zeros((len(which), channels, pooled_height, pooled_width), planes.dtype)
     where = np.full(made.shape, -1, np.int32)
-    for r, (image, region) in enumerate(zip(which, _halves_away(regions * float(spatial_scale)), strict=True)):
-        left, top, right, bottom = (int(v) for v in region)
-        rows, columns = max(bottom - top + 1, 1), max(right - left + 1, 1)
-        for i in range(pooled_height):
-            y0, y1 = top + i * rows // pooled_height, top - (-(i + 1) * rows // pooled_height)
-            y0, y1 = min(max(y0, 0), height), min(max(y1, 0), height)
-            for j in range(pooled_width):
-                x0, x1 = left + j * columns // pooled_width, left - (-(j + 1) * columns // pooled_width)
-                x0, x1 = min(max(x0, 0), width), min(max(x1, 0), width)
-                if y1 <= y0 or x1 <= x0:
-                    continue
-                part = wide[image, :, y0:y1, x0:x1].reshape(channels, (y1 - y0) * (x1 - x0))
-                best = np.where(np.isnan(part), -np.inf, part).argmax(1)
-                row, column = y0 + best // (x1 - x0), x0 + best % (x1 - x0)
-                made[r, :, i, j] = planes[image, np.arange(channels), row, column]
-                where[r, :, i, j] = row * width + column
+    bins = _pool_bins(which, regions, float(spatial_scale), (pooled_height, pooled_width), (height, width), 1)
+    for r, image, i, j, y0, y1, x0, x1 in bins:
+        part = wide[image, :, y0:y1, x0:x1].reshape(channels, (y1 - y0) * (x1 - x0))
+        best = np.where(np.isnan(part), -np.inf, part).argmax(1)
+        row, column = y0 + best // (x1 - x0), x0 + best % (x1 - x0)
+        made[r, :, i, j] = planes[image, np.arange(channels), row, column]
+        where[r, :, i, j] = row * width + column
     return as_tensor(made), torch.from_numpy(where)
 
 
@@ -351,23 +360,6 @@ def _received(
     return as_tensor(made)
 
 
-def _pool_bins(
-    which: Array, regions: Array, scale: float, bins: tuple[int, int], size: tuple[int, int]
-) -> Iterator[tuple[int, ...]]:
-    """Region, image, bin's row and column, and the rows and columns of each bin of ps_roi_pool that has any: the last ones of an image are in none."""
-    for r, (image, region) in enumerate(zip(which, _halves_away(regions * scale), strict=True)):
-        left, top, right, bottom = (int(v) for v in region)
-        rows, columns = max(bottom - top, 1), max(right - left, 1)
-        for i in range(bins[0]):
-            y0, y1 = top + i * rows // bins[0], top - (-(i + 1) * rows // bins[0])
-            y0, y1 = (min(max(y, 0), size[0] - 1) for y in (y0, y1))
-            for j in range(bins[1]):
-                x0, x1 = left + j * columns // bins[1], left - (-(j + 1) * columns // bins[1])
-                x0, x1 = (min(max(x, 0), size[1] - 1) for x in (x0, x1))
-                if y0 < y1 and x0 < x1:
-                    yield r, int(image), i, j, y0, y1, x0, x1
-
-
 @_operator
 def ps_roi_pool(
     x: torch.Tensor, rois: torch.Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
@@ -379,7 +371,7 @@ def ps_roi_pool(
     made_channels, mapping = _channels_of_bins(channels, bins, len(which))
     planes = as_array(x).reshape(samples, made_channels, *bins, height, width)
     made = np.zeros((len(which), made_channels, *bins), planes.dtype)
-    for r, image, i, j, y0, y1, x0, x1 in _pool_bins(which, regions, float(spatial_scale), bins, (height, width)):
+    for r, image, i, j, y0, y1, x0, x1 in _pool_bins(which, regions, float(spatial_scale), bins, (height, width), 0):
         made[r, :, i, j] = _statistics.mean(planes[image, :, i, j, y0:y1, x0:x1].reshape(made_channels, -1), axis=1)
     return as_tensor(made), mapping
 
@@ -402,7 +394,7 @@ def _ps_roi_pool_backward(
     bins, plane = (pooled_height, pooled_width), np.arange(height * width).reshape(height, width)
     points = bins[0] * bins[1]
     at = [np.zeros(0, np.int64)] * (len(which) * points)
-    for r, image, i, j, y0, y1, x0, x1 in _pool_bins(which, regions, float(spatial_scale), bins, (height, width)):
+    for r, image, i, j, y0, y1, x0, x1 in _pool_bins(which, regions, float(spatial_scale), bins, (height, width), 0):
         own = i * bins[1] + j
         at[r * points + own] = plane[y0:y1, x0:x1].ravel() + (image * points + own) * height * width
     counts = np.asarray([len(a) for a in at], np.int64)
