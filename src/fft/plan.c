@@ -179,6 +179,15 @@ static void destroy(rm_fft_plan *plan) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rm_fft_plan *cache[CACHED]; /* the last used first */
 
+/* A thread that has the lock while another forks does not exist in the child: so whoever forks has the lock himself. */
+#if defined(_WIN32) /* no process is forked there */
+static void watch_forks(void) {}
+#else
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, after_fork); }
+#endif
+
 static rm_fft_plan *find(int64_t n, int tier) {
   for (int i = 0; i < CACHED; i++) {
     rm_fft_plan *const plan = cache[i];
@@ -192,6 +201,8 @@ static rm_fft_plan *find(int64_t n, int tier) {
 }
 
 const rm_fft_plan *rm_fft_plan_get(int64_t n, int tier) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, watch_forks);
   pthread_mutex_lock(&lock);
   rm_fft_plan *plan = find(n, tier);
   pthread_mutex_unlock(&lock);

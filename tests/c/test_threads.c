@@ -1,6 +1,7 @@
-/* The number of threads changes no bit; a forked child computes after its parent used threads; two threads at once do not
- * disturb each other. */
+/* The number of threads changes no bit; a forked child computes after its parent used threads, and while they hold locks; two
+ * threads at once do not disturb each other. */
 #include <pthread.h>
+#include <stdatomic.h>
 #if !defined(_WIN32) /* no process is forked there */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,24 @@ static void *repeat(void *arg) {
   return NULL;
 }
 
+/* Whether a short transform of 1, 0, 0 ... is all ones. */
+static int transform(int64_t n) {
+  static const float x[16] = {1.0f};
+  float out[16];
+  const ptrdiff_t stride = 8;
+  if (rm_fft(RM_FORMAT_F32, RM_FFT_COMPLEX, -1, RM_FFT_SCALE_ONE, 1, &n, 1, x, &stride, out, &stride) != RM_OK) return 0;
+  for (int i = 0; i < 2 * n; i++)
+    if (out[i] != (float)(i % 2 == 0)) return 0;
+  return 1;
+}
+
+/* Transforms all the time, so that it often has the lock of the plans. */
+static atomic_int stop;
+static void *transform_always(void *unused) {
+  while (!atomic_load(&stop)) (void)transform(2);
+  return unused;
+}
+
 int main(void) {
   require_isa();
   uint64_t state = 17;
@@ -68,6 +87,21 @@ int main(void) {
   }
   int status = -1;
   CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+
+  pthread_t always;
+  CHECK(pthread_create(&always, NULL, transform_always, NULL) == 0);
+  int hanging = 0;
+  for (int i = 0; i < 300 && !hanging; i++) {
+    child = fork();
+    if (child == 0) {
+      alarm(20); /* a lock of a thread that the child has not shows as a hang */
+      _exit(!transform(3));
+    }
+    hanging = child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  }
+  CHECK(!hanging);
+  atomic_store(&stop, 1);
+  pthread_join(always, NULL);
 #endif
 
   pthread_t threads[2];

@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import gc
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -243,6 +246,29 @@ def test_a_thread_of_pytorch_works_for_its_block():
     with loose:
         work(x)
     assert sum(loose.uncovered.values()) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_another_thread_enters_a_block():
+    """The child, which lacks that thread, enters blocks."""
+    held = threading.Event()
+
+    def enter():
+        with _blocks.process.lock:
+            held.set()
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a lock of a thread that the child has not shows as a hang
+        with rt.reproducible():
+            os._exit(0 if is_strict() else 1)
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 FLUSHED = """
