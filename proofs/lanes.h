@@ -204,6 +204,14 @@ RM_FN vi64 vi64_load_u32(const void *p) {
   EACH r.v[q_] = ((const uint32_t *)p)[q_];
   return r;
 }
+RM_FN vi64 vi64_load_u32_halves(const void *low, const void *high) { /* with 8 lanes alone */
+  uint32_t w[8];
+  vi64 r;
+  __builtin_memcpy(w, low, 16);
+  __builtin_memcpy(w + 4, high, 16);
+  for (int i = 0; i < RM_LANES; i++) r.v[i] = w[i];
+  return r;
+}
 RM_FN vi64 vi64_pair_numbers(void) {
   vi64 r;
   EACH r.v[q_] = q_;

@@ -137,6 +137,7 @@ HALVED = [
     ("products_narrow", "known"),
     ("products_tiles", "reach"),
     ("depthwise_forward", "known"),
+    ("depthwise_grad_weight", "known"),
     ("sum_axes", "known"),
     ("convolution_forward", "known"),
     ("nll_mean", "known"),

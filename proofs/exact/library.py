@@ -55,6 +55,7 @@ ONLY = {  # elsewhere these are called by other tests
 INSTEAD = {  # the macros of calls whose surroundings have other names: by source, function and test
     ("src/blas/conv/kernels.c", "round_row", "rm_round_vector"): "rm_round_vector_of_row",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_round_vector"): "rm_round_vector_of_lanes",
+    ("src/blas/conv/depthwise_weights.h", "rm_weights_round", "rm_round_vector"): "rm_round_vector_of_weights",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_pair_to_odd"): "rm_pair_to_odd_of_lane",
     ("src/linalg/recurrence.c", "entry", "decide"): "decide_entry",
     ("src/linalg/determinant.c", "determinant", "settle"): "settle_determinant",

@@ -187,6 +187,13 @@ DEPTHWISE = [
     Geometry(1, 2, 2, (4, 3, 6), 2, low=1, groups=2),
 ]
 
+WEIGHTS = [  # of these gradients: more positions than taps of any other depthwise sum
+    Geometry(1, 5, 5, (300,), 1, groups=5),
+    Geometry(2, 9, 9, (9, 19), (3, 2), stride=(1, 2), low=1, groups=9),
+    Geometry(1, 4, 4, (3, 600), 3, low=1, groups=4),
+    Geometry(2, 4, 4, (4, 5, 6), 2, low=1, groups=4),
+]
+
 
 def convolution(what, geometries=GEOMETRIES):
     def case(rng, fmt):
@@ -202,6 +209,9 @@ def convolution(what, geometries=GEOMETRIES):
             b = boundary(rng, fmt, k)
             x = np.tile(b.x.reshape(1, -1, 1, g.kernel[0]), (1, 1, g.out[0], 1)).reshape(g.x_shape)
             w = np.tile(b.y.reshape(g.w_shape[1:]), (g.channels_out, *[1] * (len(g.w_shape) - 1)))
+        if geometries is WEIGHTS and g.kernel == (1,) and rng.random() < 0.7:
+            b = boundary(rng, fmt, g.size[0])
+            x, y = (np.tile(v, (g.groups, 1)).reshape(x.shape) for v in (b.x, b.y))
         bias = None
         if what != "grad_weight" and rng.random() < 0.4:
             bias = lossy(rng, fmt, g.channels_out if what == "forward" else g.channels_in)
@@ -284,6 +294,7 @@ OPERATORS: dict[str, Callable[..., Case]] = {
     "products_scaled": scaled,
     **{f"convolution_{w}": convolution(w) for w in ("forward", "grad_input", "grad_weight")},
     **{f"depthwise_{w}": convolution(w, DEPTHWISE) for w in ("forward", "grad_input")},
+    "depthwise_grad_weight": convolution("grad_weight", WEIGHTS),
     **{f"{w}_at_random": at_random(w) for w in ("sums", "products")},
 }
 FORMATS: dict[str, Any] = {
@@ -293,4 +304,5 @@ FORMATS: dict[str, Any] = {
     "products_wide": ("f64",),
     "depthwise_forward": NARROW,
     "depthwise_grad_input": NARROW,
+    "depthwise_grad_weight": NARROW,
 }

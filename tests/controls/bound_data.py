@@ -509,6 +509,19 @@ def chain_taps(lib, rng):
     return found
 
 
+def chain_positions(lib, rng):
+    """The gradient of a depthwise convolution with respect to its weights: a chain of the positions."""
+    found, k = [], 500
+    for side in (1, -1):
+        b, _ = boundary_data.products("f32", k, tuple(range(1, k - 40)), side)
+        for many in (8, 19):
+            g, gw = Geometry(1, many, many, (k,), 1, groups=many), np.zeros((many, 1, 1), "f4")
+            x, y = (np.tile(v, (many, 1)) for v in (b.x, b.y))
+            assert Convolution(lib)(g, "grad_weight", "f32", x.reshape(g.x_shape), y.reshape(g.y_shape), gw) == OK
+            found += bits(gw).ravel().tolist()
+    return found
+
+
 def chain_segments(lib, rng):
     """One chain for each element, in binary64 over terms of binary32: few terms, and many."""
     found = []

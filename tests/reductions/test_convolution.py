@@ -21,6 +21,9 @@ GEOMETRIES = {
     "dilated": G(1, 2, 3, (9, 10), (3, 2), dilation=(2, 3), low=(2, 1)),
     "stride_beside_dilation": G(1, 2, 3, (11, 13), 3, stride=(4, 6), dilation=(2, 4), low=(3, 5)),
     "depthwise": G(2, 6, 6, (5, 6), 3, low=1, groups=6),
+    "depthwise_long": G(3, 13, 13, (9, 11), (3, 2), stride=(1, 2), low=(1, 0), high=(2, 1), groups=13),
+    "depthwise_1d": G(2, 9, 9, (140,), 4, low=3, groups=9),
+    "depthwise_3d": G(2, 5, 5, (5, 6, 7), (2, 3, 2), stride=(1, 1, 2), dilation=(2, 1, 1), low=(1, 1, 0), groups=5),
     "groups": G(1, 4, 6, (6, 5), (2, 3), low=(0, 2), high=(1, 0), groups=2),
     "less_than_all": G(1, 2, 3, (9, 8), 3, stride=2, low=1, high=(-2, -3)),
     "wide_padding": G(1, 2, 2, (3, 2), 2, stride=2, low=4, high=3),
@@ -82,7 +85,7 @@ def test_geometries(conv, rng, what, name):
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("kind", ["gaussian", "integers", "spread"])
 def test_formats(conv, rng, what, fmt, kind):
-    for name in ("3x3", "1d_all", "stride2"):
+    for name in ("3x3", "1d_all", "stride2", "depthwise_long"):
         g = GEOMETRIES[name]
         x, w, y = arrays(rng, kind, g, fmt)
         bias = data(rng, kind, (g.channels_in if what == "grad_input" else g.channels_out,), dtype_of(fmt))
@@ -92,7 +95,7 @@ def test_formats(conv, rng, what, fmt, kind):
 @WHAT
 @pytest.mark.parametrize("fmt", ["f32", "f64"])
 def test_padding_meets_no_infinity(conv, rng, what, fmt):
-    for name in ("3x3", "stride2", "wide_padding", "3d"):
+    for name in ("3x3", "stride2", "wide_padding", "3d", "depthwise_long", "depthwise_3d"):
         for last in (False, True):
             check(conv, GEOMETRIES[name], what, fmt, *arrays(rng, "special", GEOMETRIES[name], fmt, last))
 
@@ -175,6 +178,9 @@ LARGE = {
     "1d": G(9, 60, 4, (91,), 5, stride=2, low=2),
     "3d": G(3, 9, 5, (5, 7, 9), (3, 2, 3), stride=(1, 2, 1), low=(1, 0, 1)),
     "depthwise": G(5, 4, 8, (26, 22), 5, low=2, high=(2, 1), groups=4),
+    "depthwise_bands": G(2, 19, 19, (75, 41), 3, low=1, groups=19),
+    "depthwise_long_rows": G(1, 9, 9, (5, 1300), (3, 7), stride=(1, 2), low=(1, 3), groups=9),
+    "depthwise_3d": G(2, 10, 10, (9, 11, 8), (3, 2, 3), stride=(2, 1, 1), low=1, groups=10),
 }
 
 
@@ -202,6 +208,8 @@ def random_geometry(rng):
     draw = lambda low, high: tuple(int(v) for v in rng.integers(low, high, d))  # noqa: E731
     ones, groups = (1,) * d, int(rng.choice([1, 1, 2, 3]))
     channels = [groups * int(rng.integers(1, n)) for n in ((30, 20, 8)[d - 1] // groups + 2, 10)]
+    if rng.random() < 0.25:  # depthwise
+        channels = [groups := int(rng.integers(1, 20))] * 2
     stride, dilation = (draw(1, 6) if rng.random() < 0.5 else ones for _ in range(2))
     size, kernel = draw(3, (400, 40, 12)[d - 1]), draw(1, (12, 7, 4)[d - 1])
     batch = int(rng.integers(1, 9))

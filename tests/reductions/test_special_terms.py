@@ -16,6 +16,7 @@ GEOMETRIES = {
     "none": Geometry(1, 2, 2, (4, 4), 3),
     "line": Geometry(1, 2, 2, (9,), 3, dilation=2, low=2),
     "depthwise": Geometry(1, 3, 3, (4, 9), 3, low=1, groups=3),
+    "depthwise weights": Geometry(2, 9, 9, (9, 9), 3, low=1, groups=9),
 }
 KINDS = {  # how many elements of the first and second operand, in hundredths, are infinite, quiet and signalling
     "infinite": ((4, 0, 0), (4, 0, 0)),

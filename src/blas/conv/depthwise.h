@@ -1,5 +1,5 @@
-/* Convolutions of one channel to a group (depthwise), and their gradients with respect to the input: correlations of a plane
- * with a few taps. */
+/* Convolutions of one channel to a group (depthwise) and their gradients: correlations of a plane with a few taps, and sums of
+ * a plane for each tap. */
 #pragma once
 
 #include <stddef.h>
@@ -9,11 +9,14 @@
 #include "../../runtime/isa.h"
 #include "../gemm/views.h"
 
+enum { RM_DEPTHWISE_TAPS = 128 }; /* more go to the matrix engine */
+
 /* The plan of a problem: one operand is an im2col view over taps alone, the other has one row. The work is cut into units,
- * bands of the rows of a plane of results. */
+ * bands of the rows of a plane of results; of the gradient with respect to the weights, several channels. */
 typedef struct {
   const rm_matmul_problem *p;
   rm_im2col view; /* that of p, its index k with the taps last */
+  int of_weights; /* the gradient with respect to the weights: the positions are the view's rows, as for the others */
   int x; /* x: the dimension of the view's rows along which results are neighbours */
   int by_rows; /* C's rows are the positions, else its columns are */
   int64_t rows; /* of a band */

@@ -1,4 +1,5 @@
-/* The loops of depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA.
+/* The loops of depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA; those of gradients with respect
+ * to weights are in depthwise_weights.h.
  *
  * The rows of the image that a band needs are laid out in binary64 with their padding, as in conv_window.h, but with all taps
  * at constant distances. A vector of results is one accumulation chain, with one vector load and one mad for each tap.
@@ -23,10 +24,11 @@
 #include "../../reduce/exact.h"
 #include "../gemm/resolve_b64.h"
 #include "conv_window.h"
+#include "depthwise_weights.h"
 
 /* Numbers of the image that are laid out at once: a share of the second-level cache. A view that needs more of them for one
  * row of results goes to the matrix engine, and so do many taps. */
-enum { BAND = 1 << 14, BAND_LIMIT = 1 << 16, MAX_TAPS = 128, VECTORS = 4 };
+enum { BAND = 1 << 14, BAND_LIMIT = 1 << 16, VECTORS = 4 };
 
 /* The extents of a plan, and the sizes of its workspace: `lines` rows of the image for each tap along z. */
 typedef struct {
@@ -52,27 +54,40 @@ static int64_t numbers_of(const layout *l) {
   return 2 * l->taps + l->z.taps * l->lines + padded(l->x.count) + l->z.taps * l->lines * l->width + VECTORS * RM_LANES;
 }
 
-static int depthwise_of(rm_depthwise *d, const rm_matmul_problem *p) {
-  const rm_operand *w = p->a.im2col ? &p->b : &p->a;
-  const rm_im2col *view = p->a.im2col ? p->a.im2col : p->b.im2col;
-  if (!view || w->im2col || p->fmt == RM_F64 || p->out_fmt != p->fmt || p->alpha_beta) return 0;
-  if ((p->a.im2col ? p->n : p->m) != 1) return 0;
-  d->p = p, d->view = *view, d->by_rows = p->a.im2col != 0;
+/* Whether the view is of one channel and of positions along coordinates; puts the channel first. */
+static int is_of_channel(rm_depthwise *d) {
   rm_axis *k = &d->view.k;
+  const rm_axis *rows = &d->view.rows;
   if (k->dim[RM_DIMS - 1] == RM_NO_COORDINATE && k->count[RM_DIMS - 1] == 1) { /* the one channel comes last */
     for (int i = RM_DIMS - 1; i > 0; i--)
       k->count[i] = k->count[i - 1], k->stride[i] = k->stride[i - 1], k->step[i] = k->step[i - 1], k->dim[i] = k->dim[i - 1];
     k->count[0] = 1, k->dim[0] = RM_NO_COORDINATE;
   }
-  if (k->dim[0] != RM_NO_COORDINATE || k->count[0] != 1 || view->rows.dim[0] != RM_NO_COORDINATE) return 0;
+  if (k->dim[0] != RM_NO_COORDINATE || k->count[0] != 1 || rows->dim[0] != RM_NO_COORDINATE) return 0;
   for (int i = 1; i < RM_DIMS; i++)
-    if (view->rows.dim[i] != i - 1 || k->dim[i] != i - 1 || view->rows.step[i] < 1) return 0;
+    if (rows->dim[i] != i - 1 || k->dim[i] != i - 1 || rows->step[i] < 1) return 0;
   d->x = RM_DIMS - 1;
-  for (; d->x > 1 && view->rows.count[d->x] == 1; d->x--)
-    if (k->count[d->x] != 1 || view->start[d->x - 1] < 0 || view->start[d->x - 1] >= view->size[d->x - 1]) break;
+  for (; d->x > 1 && rows->count[d->x] == 1; d->x--)
+    if (k->count[d->x] != 1 || d->view.start[d->x - 1] < 0 || d->view.start[d->x - 1] >= d->view.size[d->x - 1]) break;
+  return 1;
+}
+
+static int depthwise_of(rm_depthwise *d, const rm_matmul_problem *p) {
+  const rm_operand *w = p->a.im2col ? &p->b : &p->a;
+  const rm_im2col *view = p->a.im2col ? p->a.im2col : p->b.im2col;
+  if (!view || p->fmt == RM_F64 || p->out_fmt != p->fmt || p->alpha_beta || p->k == 0) return 0;
+  d->p = p, d->of_weights = 0;
+  if (p->b.im2col && p->m == 1 && p->n <= RM_DEPTHWISE_TAPS && p->k > RM_DEPTHWISE_TAPS &&
+      !p->bias.base) { /* its rows are the taps */
+    d->view = *p->b.im2col, d->view.rows = p->b.im2col->k, d->view.k = p->b.im2col->rows;
+    if (is_of_channel(d) && rm_weights_plan(d)) return d->of_weights = 1;
+  }
+  if (w->im2col || (p->a.im2col ? p->n : p->m) != 1) return 0;
+  d->view = *view, d->by_rows = p->a.im2col != 0;
+  if (!is_of_channel(d)) return 0;
   const layout one = layout_of(d, 1);
   /* Of floating numbers: products of sizes that no array has do not fit 64 bits. */
-  if ((double)one.x.taps * (double)one.y.taps * (double)one.z.taps > MAX_TAPS) return 0;
+  if ((double)one.x.taps * (double)one.y.taps * (double)one.z.taps > RM_DEPTHWISE_TAPS) return 0;
   if ((double)one.z.taps * (double)one.lines * (double)one.width > BAND_LIMIT) return 0;
   const int64_t lines = BAND / (one.z.taps * one.width), rows = (lines - one.lines) / one.y.move + 1;
   d->rows = rows < 1 || lines < one.lines ? 1 : rows < one.y.count ? rows : one.y.count;
@@ -123,9 +138,9 @@ typedef struct {
   uint32_t flags;
   const rm_extent *x;
   uint32_t classes; /* of the weights and the bias: RM_ACC_ bits */
-  int signals;      /* a NaN of the image signals */
-  int nans;         /* the image has NaNs */
-  int within;       /* no tap of the row is padding but for those at its ends */
+  int signals; /* a NaN of the image signals */
+  int nans; /* the image has NaNs */
+  int within; /* no tap of the row is padding but for those at its ends */
 } context;
 
 /* Whether all taps of result i lie in the image. */
@@ -301,6 +316,7 @@ static char *result_at(const rm_depthwise *d, const rm_matmul_problem *p, int64_
 }
 
 static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work, rm_tiers *tiers) {
+  if (d->of_weights) return rm_weights_unit(d, unit, work, tiers);
   rm_matmul_problem one = *d->p;
   const int fmt = one.fmt;
   const int64_t band = unit % d->bands, z = unit / d->bands % d->planes, images = d->view.rows.count[0];
