@@ -40,7 +40,7 @@ ONLY = {  # elsewhere these are called by other tests
     "vf64_store_between_f32": ("src/blas/gemm/vectors_b64.h",),
     "rm_round_vector_16": ("src/blas/gemm/vectors_b64.h",),
     "rm_round_double": ("src/blas/gemm/vectors_b64.h",),
-    "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h", "src/blas/conv/kernels.c"),
+    "rm_pair_to_odd": ("src/blas/gemm/resolve_b64.h", "src/blas/conv/"),
     "average_vectors": ("src/nn/pool/api.c",),
     "rm_pool_decide": ("src/nn/pool/api.c",),
     "rm_pool_decide_mixed": ("src/nn/pool/api.c",),
@@ -55,6 +55,9 @@ ONLY = {  # elsewhere these are called by other tests
 INSTEAD = {  # the macros of calls whose surroundings have other names: by source, function and test
     ("src/blas/conv/kernels.c", "round_row", "rm_round_vector"): "rm_round_vector_of_row",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_round_vector"): "rm_round_vector_of_lanes",
+    ("src/blas/conv/depthwise_channels.h", "rm_channels_round", "rm_round_vector"): "rm_round_vector_of_channels",
+    ("src/blas/conv/depthwise_channels.h", "rm_channels_resolve", "rm_decide_b64"): "rm_decide_b64_of_channel",
+    ("src/blas/conv/depthwise_channels.h", "rm_channels_resolve", "rm_pair_to_odd"): "rm_pair_to_odd_of_channel",
     ("src/blas/conv/depthwise_weights.h", "rm_weights_round", "rm_round_vector"): "rm_round_vector_of_weights",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_pair_to_odd"): "rm_pair_to_odd_of_lane",
     ("src/linalg/recurrence.c", "entry", "decide"): "decide_entry",

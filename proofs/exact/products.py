@@ -185,6 +185,8 @@ DEPTHWISE = [
     Geometry(1, 1, 1, (80,), 30, low=4),
     Geometry(1, 2, 2, (40,), 3, stride=2, low=2, groups=2),
     Geometry(1, 2, 2, (4, 3, 6), 2, low=1, groups=2),
+    Geometry(2, 9, 9, (5, 7), 3, low=1, groups=9),
+    Geometry(1, 5, 5, (40,), 30, stride=3, low=4, groups=5),
 ]
 
 WEIGHTS = [  # of these gradients: more positions than taps of any other depthwise sum

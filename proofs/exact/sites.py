@@ -53,6 +53,7 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "rm_deviations_known": "what it makes is given to rm_function_decide",
     "rm_term_round_dd": "it calls vf64_undecided_f64",
     "round_row": "it calls rm_round_vector, for a row",
+    "rm_channels_round": "it calls rm_round_vector, for a row of positions",
     "rm_weights_round": "it calls rm_round_vector, for a tap of several channels",
     "round_dd": "it calls rm_term_round_dd, for a row",
     "round_f32": "it calls vf64_undecided_within, for a row of a transform",

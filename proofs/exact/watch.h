@@ -72,8 +72,8 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     EXACT_PLACES(EXACT_KNOWN, e->block->cols - (j0 + v * RM_LANES), m__, c__, EXACT_NONE, err__, EXACT_TILE); \
     exact_open ? EXACT_EACH_LANE : m__;                                                                       \
   })
-/* Depthwise convolutions (src/blas/conv/kernels.c): a vector of a row of results, and its lanes that are tested again; a tap of
- * several channels' gradients (src/blas/conv/depthwise_weights.h). */
+/* Depthwise convolutions (src/blas/conv/kernels.c): a vector of a row of results, and its lanes that are tested again; a
+ * position of several channels (depthwise_channels.h); a tap of their gradients (depthwise_weights.h). */
 #define EXACT_RESULT(k) (t->out + (i + (k)) * t->step)
 #define EXACT_RESULT_LEFT(k) (undecided >> (k) & 1 ? EXACT_RESULT(k) : 0)
 #define EXACT_RESULTS(count, PLACE, c, err, out, fmt)                     \
@@ -87,6 +87,16 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
 #define WATCH_rm_round_vector_of_lanes(c, err, out, fmt) EXACT_RESULTS(RM_LANES, EXACT_RESULT_LEFT, c, err, out, fmt)
 #define EXACT_WEIGHT(k) (at + (group + (k)) * p->next_c)
 #define WATCH_rm_round_vector_of_weights(c, err, out, fmt) EXACT_RESULTS(lanes, EXACT_WEIGHT, c, err, out, fmt)
+#define EXACT_CHANNEL(k) (out + (k) * next)
+#define WATCH_rm_round_vector_of_channels(c, err, out_, fmt) EXACT_RESULTS(lanes, EXACT_CHANNEL, c, err, out_, fmt)
+#define WATCH_rm_decide_b64_of_channel(c, err, fmt, bits)                                                         \
+  ({                                                                                                              \
+    const double c__ = (c), err__ = (err);                                                                        \
+    const int known__ = rm_decide_b64(c__, err__, fmt, bits);                                                     \
+    exact_at = to, exact_watch(EXACT_KNOWN, known__, c__, 0.0, err__, 0.0), exact_at = 0, !exact_open && known__; \
+  })
+#define WATCH_rm_pair_to_odd_of_channel(hi, lo) \
+  (exact_at = to, exact_watch(EXACT_KNOWN, 1, hi, lo, 0.0, 0.0), exact_at = 0, rm_pair_to_odd(hi, lo))
 #define WATCH_rm_pair_to_odd_of_lane(hi, lo) \
   (exact_at = EXACT_RESULT(l), exact_watch(EXACT_KNOWN, 1, hi, lo, 0.0, 0.0), exact_at = 0, rm_pair_to_odd(hi, lo))
 /* Vectors that the fast phase leaves (src/blas/gemm/vectors_b64.h): the sums of their lanes `exact` are what they should be,

@@ -496,17 +496,22 @@ def pair_chains(lib, rng):
     return found
 
 
-def chain_taps(lib, rng):
+def chain_taps(lib, rng, groups=(1,)):
     """A depthwise convolution: one chain of the taps."""
     found, k = [], 120
     for side in (1, -1):
         b, _ = boundary_data.products("f32", k, tuple(range(1, k - 40)), side)
-        for many in (1, 19):
+        for many in groups:
             g, y = Geometry(1, many, many, (k,), k, groups=many), np.zeros((1, many, 1), "f4")
             x, w = (np.tile(v, (many, 1)) for v in (b.x, b.y))
             assert Convolution(lib)(g, "forward", "f32", x.reshape(g.x_shape), w.reshape(g.w_shape), y) == OK
             found += bits(y).ravel().tolist()
     return found
+
+
+def chain_channels(lib, rng):
+    """The same of several channels at once."""
+    return chain_taps(lib, rng, (8, 19))
 
 
 def chain_positions(lib, rng):

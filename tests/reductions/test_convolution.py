@@ -101,9 +101,10 @@ def test_padding_meets_no_infinity(conv, rng, what, fmt):
 
 
 @WHAT
-def test_views(conv, rng, what):
+@pytest.mark.parametrize("name", ["stride2", "depthwise_long"])
+def test_views(conv, rng, what, name):
     """Arrays of any strides and alignment, the result among other data that must stay."""
-    g = GEOMETRIES["stride2"]
+    g = GEOMETRIES[name]
 
     def view(a, seed):
         order = np.random.default_rng(seed).permutation(a.ndim)

@@ -151,7 +151,7 @@ cdef class ConvolutionGradient(Call):
         axes = ((<uint64_t>1 << g.ndim) - 1) ^ 2
         if wanted[2] and not _merged(&g, axes, sizes, summed):
             return NotImplemented
-        of_x = _image(args[1], x.shape, x.ndim, False, &dx, step_x) if wanted[0] else None
+        of_x = _image(args[1], x.shape, x.ndim, _channels_last(&x), &dx, step_x) if wanted[0] else None
         of_w = _image(args[1], w.shape, w.ndim, False, &dw, step_w) if wanted[1] else None
         of_b = args[1].new_empty(g.shape[1]) if wanted[2] else None
         if wanted[2] and not _operand(of_b, &db):

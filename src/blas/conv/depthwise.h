@@ -1,5 +1,5 @@
-/* Convolutions of one channel to a group (depthwise) and their gradients: correlations of a plane with a few taps, and sums of
- * a plane for each tap. */
+/* Convolutions of one channel to a group (depthwise) and their gradients: correlations of a plane with a few taps, and
+ * sums of a plane for each tap. */
 #pragma once
 
 #include <stddef.h>
@@ -11,12 +11,17 @@
 
 enum { RM_DEPTHWISE_TAPS = 128 }; /* more go to the matrix engine */
 
+/* Vectors are of results along a line, or of channels; or it is the gradient with respect to the weights, of which the
+ * positions are the view's rows too. */
+enum { RM_DEPTHWISE_LINES, RM_DEPTHWISE_CHANNELS, RM_DEPTHWISE_WEIGHTS };
+
 /* The plan of a problem: one operand is an im2col view over taps alone, the other has one row. The work is cut into units,
- * bands of the rows of a plane of results; of the gradient with respect to the weights, several channels. */
+ * bands of the rows of a plane of results, of one channel or of RM_LANES; of the gradient with respect to the weights,
+ * RM_LANES channels. */
 typedef struct {
   const rm_matmul_problem *p;
   rm_im2col view; /* that of p, its index k with the taps last */
-  int of_weights; /* the gradient with respect to the weights: the positions are the view's rows, as for the others */
+  int kind;
   int x; /* x: the dimension of the view's rows along which results are neighbours */
   int by_rows; /* C's rows are the positions, else its columns are */
   int64_t rows; /* of a band */

@@ -1,84 +1,46 @@
-/* Gradients of depthwise convolutions with respect to their weights, in binary32, binary16 and bfloat16: for each channel and
- * tap the sum, over all positions, of an element of the image times the gradient there.
+/* Gradients of depthwise convolutions with respect to their weights, in binary32, binary16 and bfloat16: for each channel
+ * and tap the sum, over all positions, of an element of the image times the gradient there.
  *
- * The lanes of a vector are channels. A unit is RM_LANES of them: rows of the image and of the gradient are laid out in
- * binary64, the channels of a position side by side, so that a tap is a chain of mads with one load each, whatever the strides
- * of the convolution are and wherever the channels are in memory.
+ * Image and gradient are laid out as in depthwise_channels.h, for all images of a unit of RM_LANES channels; a tap is a
+ * chain of mads over positions, with one load each.
  *
- * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). A chain is of at most L positions, of whole rows of results,
- * and begins at +0; C chains are added to a sum that begins at +0. So a term passes at most h = L + C roundings, none of which
- * underflows: all is a multiple of 2^-298. As in gemm/bound_b64.h, with Euclidean norms (Cauchy-Schwarz),
+ * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). A chain is of at most L positions, of whole rows of
+ * results, and begins at +0; C chains are added to a sum that begins at +0. So a term passes at most h = L + C roundings,
+ * none of which underflows: all is a multiple of 2^-298. As in gemm/bound_b64.h, with Euclidean norms (Cauchy-Schwarz),
  *
  *   |c - S| <= h u/(1 - h u) sum |x g| <= (h + 1) u (1 + slack) |x| |g| =: err
  *
- * where one more rounding has room for that of Ziv's test (gemm/epilogue_b64.h). x is all of the image that is read, in any
- * order and some of it twice, which is no less than what a tap reads. The square of a norm of n elements errs by at most
- * (n + 5) u relatively, and the root of the product of both by half of the sum of that and a few u: slack = 2^-18 + n 2^-51,
- * n the elements of both, has room for that, for h u < 2^-20, and for the roundings of err. Nothing overflows: squares are at
- * most 2^256.
+ * where one more rounding has room for that of Ziv's test (gemm/epilogue_b64.h). x is all of the image that is read, in
+ * any order and some of it twice, which is no less than what a tap reads. The square of a norm of n elements errs by at
+ * most (n + 5) u relatively, and the root of the product of both by half of the sum of that and a few u: slack = 2^-18 + n
+ * 2^-51, n the elements of both, has room for that, for h u < 2^-20, and for the roundings of err. Nothing overflows:
+ * squares are at most 2^256.
  *
- * What the bound leaves undecided, and what is not finite, is resolved as an element of the matrix product that the gradient
- * is (gemm/resolve_b64.h): its bound for double-double needs err >= u sum |x g|, which (h + 1) u gives, and one of the
- * certificate is err itself. */
+ * What the bound leaves undecided, and what is not finite, is resolved as an element of the matrix product that the
+ * gradient is (gemm/resolve_b64.h): its bound for double-double needs err >= u sum |x g|, which (h + 1) u gives, and one
+ * of the certificate is err itself. */
 #pragma once
 
-#include "depthwise.h"
+#include "depthwise_channels.h"
 
-#include "../gemm/epilogue_b64.h"
-#include "../gemm/resolve_b64.h"
-#include "conv_window.h"
-
-/* Numbers of the image that are laid out at once; positions after which a chain ends; taps that are added at once. */
-enum { RM_WEIGHTS_BAND = 1 << 14, RM_WEIGHTS_LIMIT = 1 << 17, RM_WEIGHTS_CHAIN = 512, RM_WEIGHTS_TAPS = 9 };
-
-typedef struct {
-  rm_extent x, y, z;
-  int64_t taps, width, lines, chain; /* positions of a row of the image; its rows for a tap along z; rows of a chain */
-} rm_weights_layout;
-
-RM_STATIC rm_weights_layout rm_weights_layout_of(const rm_depthwise *d, int64_t rows) {
-  rm_weights_layout l = {
-      rm_extent_of(&d->view, d->x), rm_extent_of(&d->view, d->x - 1), rm_extent_of(&d->view, d->x - 2), 0, 0, 0, 0};
-  l.taps = l.x.taps * l.y.taps * l.z.taps;
-  l.width = (l.x.count - 1) * l.x.move + l.x.halo + 1;
-  l.lines = (rows - 1) * l.y.move + l.y.halo + 1;
-  l.chain = l.x.count < RM_WEIGHTS_CHAIN ? RM_WEIGHTS_CHAIN / l.x.count : 1;
-  return l;
-}
+/* Positions after which a chain ends; taps that are added at once. */
+enum { RM_WEIGHTS_CHAIN = 512, RM_WEIGHTS_TAPS = 9 };
 
 /* Taps with those that fill the last block, whose sums nobody reads. */
 RM_FN int64_t rm_weights_padded(int64_t taps) { return taps + RM_WEIGHTS_TAPS; }
 
-/* Whether the plan's view, whose rows are the positions, is of such a gradient; sets the bands, the units and the workspace. */
+/* Whether the plan's view, whose rows are the positions, is of such a gradient; sets the bands, the units and the
+ * workspace. */
 RM_STATIC int rm_weights_plan(rm_depthwise *d) {
-  const rm_weights_layout one = rm_weights_layout_of(d, 1);
-  if (d->p->batch < (RM_LANES + 1) / 2) return 0; /* most lanes would be empty */
-  /* Of floating numbers: products of sizes that no array has do not fit 64 bits. */
-  if ((double)one.x.taps * (double)one.y.taps * (double)one.z.taps > RM_DEPTHWISE_TAPS) return 0;
-  if ((double)one.z.taps * (double)one.lines * (double)one.width * RM_LANES > RM_WEIGHTS_LIMIT) return 0;
-  const int64_t lines = RM_WEIGHTS_BAND / (one.z.taps * one.width * RM_LANES), rows = (lines - one.lines) / one.y.move + 1;
-  d->rows = rows < 1 || lines < one.lines ? 1 : rows < one.y.count ? rows : one.y.count;
-  d->bands = (one.y.count + d->rows - 1) / d->rows;
-  d->planes = one.z.count;
-  d->units = (d->p->batch + RM_LANES - 1) / RM_LANES;
-  const rm_weights_layout band = rm_weights_layout_of(d, d->rows);
+  d->rows = rm_channels_rows(d);
+  if (!d->rows) return 0;
+  const rm_channels_layout band = rm_channels_layout_of(d, d->rows);
   const int64_t taps = rm_weights_padded(band.taps);
+  d->bands = (band.y.count + d->rows - 1) / d->rows;
+  d->planes = band.z.count;
+  d->units = (d->p->batch + RM_LANES - 1) / RM_LANES;
   d->bytes = (size_t)(taps + (2 * taps + band.z.taps * band.lines * band.width + band.x.count) * RM_LANES) * 8;
   return 1;
-}
-
-/* Lays out n positions of `lanes` channels, `next` bytes apart, and adds the squares of each channel to *norm2. */
-RM_FN void rm_lay_out_lanes_of(double *dst, int lanes, int64_t n, rm_strided src, double *norm2, const int fmt) {
-  if (src.row_stride == rm_size_of(fmt) && lanes == RM_LANES)
-    rm_pack_vectors(dst, 1, n, src.base, src.k_stride, fmt, norm2, rm_no_weights, 0);
-  else rm_pack_group(dst, RM_LANES, lanes, n, src, fmt, norm2, rm_no_weights, 0);
-}
-RM_NOINLINE void rm_lay_out_lanes(double *dst, int lanes, int64_t n, rm_strided src, double *norm2, int fmt) {
-  switch (fmt) {
-    case RM_F16: rm_lay_out_lanes_of(dst, lanes, n, src, norm2, RM_F16); break;
-    case RM_BF16: rm_lay_out_lanes_of(dst, lanes, n, src, norm2, RM_BF16); break;
-    default: rm_lay_out_lanes_of(dst, lanes, n, src, norm2, RM_F32);
-  }
 }
 
 /* One row of results of a band: where its gradients and its positions in the image are. */
@@ -172,7 +134,7 @@ RM_STATIC uint32_t rm_weights_round(const rm_matmul_problem *p, int64_t group, c
 }
 
 /* The strides of the gradient, a row of p's A: of images, planes, rows and positions. */
-RM_STATIC void rm_weights_strides(const rm_depthwise *d, const rm_weights_layout *l, ptrdiff_t stride[4]) {
+RM_STATIC void rm_weights_strides(const rm_depthwise *d, const rm_channels_layout *l, ptrdiff_t stride[4]) {
   const rm_operand *a = &d->p->a;
   if (a->im2col) {
     const ptrdiff_t *s = a->im2col->k.stride;
@@ -187,52 +149,34 @@ RM_STATIC void rm_weights_strides(const rm_depthwise *d, const rm_weights_layout
 
 RM_STATIC uint32_t rm_weights_unit(const rm_depthwise *d, int64_t unit, double *work, rm_tiers *tiers) {
   const rm_matmul_problem *p = d->p;
-  const int64_t group = unit * RM_LANES, images = d->view.rows.count[0];
+  const int64_t group = unit * RM_LANES, bands = d->view.rows.count[0] * d->planes * d->bands;
   const int lanes = p->batch - group < RM_LANES ? (int)(p->batch - group) : RM_LANES;
-  const char *const x = p->b.base + group * p->next_b, *const g = p->a.base + group * p->next_a;
-  rm_weights_layout l = rm_weights_layout_of(d, d->rows);
-  const int64_t taps = rm_weights_padded(l.taps), slab = l.lines * l.width * RM_LANES;
+  const char *const g = p->a.base + group * p->next_a;
+  const rm_channels_layout l = rm_channels_layout_of(d, d->rows);
+  const int64_t taps = rm_weights_padded(l.taps), numbers = l.z.taps * l.lines * l.width;
+  const int64_t chain = l.x.count < RM_WEIGHTS_CHAIN ? RM_WEIGHTS_CHAIN / l.x.count : 1; /* rows */
   ptrdiff_t *off = (ptrdiff_t *)(void *)work, stride[4];
   double *chains = work + taps, *sums = chains + taps * RM_LANES, *image = sums + taps * RM_LANES;
-  double *gradient = image + l.z.taps * slab, norms[2][RM_LANES] = {{0.0}}, joined = 0.0;
+  double *gradient = image + numbers * RM_LANES, norms[2][RM_LANES] = {{0.0}}, joined = 0.0;
   rm_weights_strides(d, &l, stride);
   __builtin_memset(work, 0, (size_t)(taps + 2 * taps * RM_LANES) * sizeof *work);
-  for (int64_t k = 0; k < l.taps; k++) {
-    const int64_t tx = k % l.x.taps, ty = k / l.x.taps % l.y.taps, tz = k / l.x.taps / l.y.taps;
-    off[k] = tz * slab + ((ty * l.y.step - l.y.low) * l.width + tx * l.x.step - l.x.low) * RM_LANES;
-  }
-  const int64_t first = l.x.start + l.x.low, low = first < 0 ? -first : 0,
-                high = l.x.size - first < l.width ? l.x.size - first : l.width;
-  for (int64_t at = 0; at < images * d->planes * d->bands; at++) {
-    const int64_t y0 = at % d->bands * d->rows, z = at / d->bands % d->planes, n = at / d->bands / d->planes;
-    const int64_t rows = l.y.count - y0 < d->rows ? l.y.count - y0 : d->rows, lines = (rows - 1) * l.y.move + l.y.halo + 1;
-    for (int64_t tz = 0; tz < l.z.taps; tz++)
-      for (int64_t r = 0; r < lines; r++) {
-        const int64_t dz = z * l.z.move + tz * l.z.step, dy = y0 * l.y.move + l.y.low + r;
-        const int64_t at_z = l.z.start + dz, at_y = l.y.start + dy;
-        double *const dst = image + tz * slab + r * l.width * RM_LANES;
-        const int there = at_z >= 0 && at_z < l.z.size && at_y >= 0 && at_y < l.y.size && low < high;
-        const int64_t from = there ? low : 0, to = there ? high : 0;
-        __builtin_memset(dst, 0, (size_t)(from * RM_LANES) * sizeof *dst);
-        __builtin_memset(dst + to * RM_LANES, 0, (size_t)((l.width - to) * RM_LANES) * sizeof *dst);
-        if (!there) continue;
-        const char *const src =
-            x + n * d->view.rows.stride[0] + dz * l.z.stride + dy * l.y.stride + (l.x.low + low) * l.x.stride;
-        rm_lay_out_lanes(dst + low * RM_LANES, lanes, high - low, (rm_strided){src, p->next_b, l.x.stride}, norms[0], p->fmt);
-      }
-    for (int64_t r = 0; r < rows; r++) {
-      const char *const src = g + n * stride[0] + z * stride[1] + (y0 + r) * stride[2];
-      rm_weights_row row = {gradient, image + r * l.y.move * l.width * RM_LANES, l.x.count, l.x.move * RM_LANES};
-      rm_lay_out_lanes(gradient, lanes, row.n, (rm_strided){src, p->next_a, stride[3]}, norms[1], p->fmt);
+  rm_channels_offsets(off, &l);
+  for (int64_t at = 0; at < bands; at++) {
+    const int64_t y = at % d->bands * d->rows, z = at / d->bands % d->planes, n = at / d->bands / d->planes;
+    const rm_channels_band band = {group, n, z, y, l.y.count - y < d->rows ? l.y.count - y : d->rows, lanes};
+    rm_channels_image(image, d, &l, &band, norms[0]);
+    for (int64_t r = 0; r < band.rows; r++) {
+      const char *const src = g + n * stride[0] + z * stride[1] + (y + r) * stride[2];
+      const rm_weights_row row = {gradient, image + r * l.y.move * l.width * RM_LANES, l.x.count, l.x.move * RM_LANES};
+      rm_lay_out_channels(gradient, lanes, row.n, (rm_strided){src, p->next_a, stride[3]}, norms[1], p->fmt);
       rm_weights_add_row(&row, l.taps, off, chains);
-      if ((r + 1) % l.chain && r + 1 < rows) continue;
+      if ((r + 1) % chain && r + 1 < band.rows) continue;
       rm_weights_join(chains, sums, l.taps);
       joined += 1.0;
     }
   }
-  const double longest = (double)((l.chain < d->rows ? l.chain : d->rows) * l.x.count),
-               read = (double)(images * d->planes * d->bands) * (double)(l.z.taps * l.lines * l.width);
-  const double slack = 0x1p-18 + ((double)p->k + read) * 0x1p-51;
+  const double longest = (double)((chain < d->rows ? chain : d->rows) * l.x.count);
+  const double slack = 0x1p-18 + ((double)p->k + (double)bands * (double)numbers) * 0x1p-51;
   const double bound = RM_BOUND((longest + joined + 1.0) * 0x1p-53 * (1.0 + slack));
   const vf64 norm = vf64_sqrt(vf64_mul(vf64_load(norms[0]), vf64_load(norms[1])));
   return rm_weights_round(p, group, sums, vf64_mul(vf64_set1(bound), norm), tiers);

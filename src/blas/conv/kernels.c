@@ -1,23 +1,25 @@
-/* The loops of depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA; those of gradients with respect
- * to weights are in depthwise_weights.h.
+/* The loops of depthwise convolutions in binary32, binary16 and bfloat16, compiled once per ISA: by lines; by vectors of
+ * channels in depthwise_channels.h; of gradients with respect to weights in depthwise_weights.h.
  *
- * The rows of the image that a band needs are laid out in binary64 with their padding, as in conv_window.h, but with all taps
- * at constant distances. A vector of results is one accumulation chain, with one vector load and one mad for each tap.
+ * The rows of the image that a band needs are laid out in binary64 with their padding, as in conv_window.h, but with all
+ * taps at constant distances. A vector of results is one accumulation chain, with one vector load and one mad for each
+ * tap.
  *
- * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). The chain begins at the bias, which is exact, and makes one
- * rounding a tap, none of which underflows: all is a multiple of 2^-298. So for n taps, of which each term passes at most n
- * roundings (Higham, Accuracy and Stability, section 4.2), with A = sum |x_t w_t| + |bias|,
+ * Error bound. u = 2^-53. Products are exact (gemm/micro_b64.h). The chain begins at the bias, which is exact, and makes
+ * one rounding a tap, none of which underflows: all is a multiple of 2^-298. So for n taps, of which each term passes at
+ * most n roundings (Higham, Accuracy and Stability, section 4.2), with A = sum |x_t w_t| + |bias|,
  *
  *   |c - S| <= n u/(1 - n u) A <= (n + 1) u (1 + 2^-18) A' =: bound A'
  *
- * where A' >= A (1 - 2^-40) is computed: one addition a tap, or A' = X sum |w_t| + |bias| with X the largest magnitude of the
- * rows of the image that the row of results reads. One of the roundings that n + 1 leaves more than n is for those of A' and
- * of the bound itself. Ziv's rounding test is that of gemm/epilogue_b64.h, whose margin has room for its own rounding.
+ * where A' >= A (1 - 2^-40) is computed: one addition a tap, or A' = X sum |w_t| + |bias| with X the largest magnitude of
+ * the rows of the image that the row of results reads. One of the roundings that n + 1 leaves more than n is for those of
+ * A' and of the bound itself. Ziv's rounding test is that of gemm/epilogue_b64.h, whose margin has room for its own
+ * rounding.
  *
  * Undecided lanes are tested again with their own A', which is zero where all terms are. Then two-sums add the terms, and
- * other two-sums what these leave over: where the latter leave nothing, hi + lo is the sum, and is rounded to odd and then to
- * the format (gemm/pair.h), ties as such. The superaccumulator takes the rest. A sum that is not finite is the result, unless
- * padding, which counts as zeros here, may have met a weight that is not finite. */
+ * other two-sums what these leave over: where the latter leave nothing, hi + lo is the sum, and is rounded to odd and then
+ * to the format (gemm/pair.h), ties as such. The superaccumulator takes the rest. A sum that is not finite is the result,
+ * unless padding, which counts as zeros here, may have met a weight that is not finite. */
 #include "depthwise.h"
 
 #include "../gemm/epilogue_b64.h"
@@ -28,7 +30,7 @@
 
 /* Numbers of the image that are laid out at once: a share of the second-level cache. A view that needs more of them for one
  * row of results goes to the matrix engine, and so do many taps. */
-enum { BAND = 1 << 14, BAND_LIMIT = 1 << 16, VECTORS = 4 };
+enum { BAND = 1 << 14, BAND_LIMIT = 1 << 16, VECTORS = 4, SHORT = 4 * RM_LANES };
 
 /* The extents of a plan, and the sizes of its workspace: `lines` rows of the image for each tap along z. */
 typedef struct {
@@ -76,11 +78,13 @@ static int depthwise_of(rm_depthwise *d, const rm_matmul_problem *p) {
   const rm_operand *w = p->a.im2col ? &p->b : &p->a;
   const rm_im2col *view = p->a.im2col ? p->a.im2col : p->b.im2col;
   if (!view || p->fmt == RM_F64 || p->out_fmt != p->fmt || p->alpha_beta || p->k == 0) return 0;
-  d->p = p, d->of_weights = 0;
+  d->p = p, d->kind = RM_DEPTHWISE_LINES;
   if (p->b.im2col && p->m == 1 && p->n <= RM_DEPTHWISE_TAPS && p->k > RM_DEPTHWISE_TAPS &&
       !p->bias.base) { /* its rows are the taps */
     d->view = *p->b.im2col, d->view.rows = p->b.im2col->k, d->view.k = p->b.im2col->rows;
-    if (is_of_channel(d) && rm_weights_plan(d)) return d->of_weights = 1;
+    d->kind = RM_DEPTHWISE_WEIGHTS;
+    if (is_of_channel(d) && rm_weights_plan(d)) return 1;
+    d->kind = RM_DEPTHWISE_LINES;
   }
   if (w->im2col || (p->a.im2col ? p->n : p->m) != 1) return 0;
   d->view = *view, d->by_rows = p->a.im2col != 0;
@@ -91,11 +95,22 @@ static int depthwise_of(rm_depthwise *d, const rm_matmul_problem *p) {
   if ((double)one.z.taps * (double)one.lines * (double)one.width > BAND_LIMIT) return 0;
   const int64_t lines = BAND / (one.z.taps * one.width), rows = (lines - one.lines) / one.y.move + 1;
   d->rows = rows < 1 || lines < one.lines ? 1 : rows < one.y.count ? rows : one.y.count;
+  const ptrdiff_t next = d->by_rows ? p->next_a : p->next_b;
+  const int beside = (next < 0 ? -next : next) < (one.x.stride < 0 ? -one.x.stride : one.x.stride);
+  const int64_t together = RM_LANES > 1 && (beside || one.x.count < SHORT) ? rm_channels_rows(d) : 0;
+  int64_t groups = p->batch, more = 0;
+  if (together) {
+    d->kind = RM_DEPTHWISE_CHANNELS;
+    d->rows = together < d->rows ? together : d->rows; /* a unit may be left to lines */
+    const rm_channels_layout l = rm_channels_layout_of(d, d->rows);
+    groups = (groups + RM_LANES - 1) / RM_LANES, more = rm_channels_numbers(&l);
+  }
   d->bands = (one.y.count + d->rows - 1) / d->rows;
   d->planes = one.z.count;
-  d->units = p->batch * view->rows.count[0] * d->planes * d->bands;
+  d->units = groups * view->rows.count[0] * d->planes * d->bands;
   const layout band = layout_of(d, d->rows);
-  d->bytes = (size_t)numbers_of(&band) * 8;
+  const int64_t numbers = numbers_of(&band);
+  d->bytes = (size_t)(numbers > more ? numbers : more) * 8;
   return 1;
 }
 
@@ -315,17 +330,13 @@ static char *result_at(const rm_depthwise *d, const rm_matmul_problem *p, int64_
   return p->c.base + image * axis->stride[0] + (x > 2 ? z * axis->stride[x - 2] : 0) + (x > 1 ? y * axis->stride[x - 1] : 0);
 }
 
-static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work, rm_tiers *tiers) {
-  if (d->of_weights) return rm_weights_unit(d, unit, work, tiers);
+/* A band of one channel, by lines. */
+static uint32_t lines_unit(const rm_depthwise *d, const rm_channels_band *b, double *work, rm_tiers *tiers) {
   rm_matmul_problem one = *d->p;
   const int fmt = one.fmt;
-  const int64_t band = unit % d->bands, z = unit / d->bands % d->planes, images = d->view.rows.count[0];
-  const int64_t image = unit / (d->bands * d->planes) % images, group = unit / (d->bands * d->planes * images);
+  const int64_t group = b->group, image = b->image, z = b->z, y0 = b->y, rows = b->rows;
   one.a.base += group * one.next_a, one.b.base += group * one.next_b, one.c.base += group * one.next_c;
   if (one.bias.base) one.bias.base += group * one.next_bias;
-  const int64_t y0 = band * d->rows;
-  const layout full = layout_of(d, 1);
-  const int64_t rows = full.y.count - y0 < d->rows ? full.y.count - y0 : d->rows;
   const layout l = layout_of(d, rows);
   const int64_t all = l.z.taps * l.lines, each = l.width / l.x.move;
   double *weight = work, *max = weight + 2 * l.taps, *sums = max + all, *buffer = sums + padded(l.x.count);
@@ -394,6 +405,73 @@ static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work
     }
   }
   return t.flags;
+}
+
+/* A band of several channels, by their vectors. */
+static uint32_t channels_unit(const rm_depthwise *d, const rm_channels_band *b, double *work, rm_tiers *tiers) {
+  const rm_matmul_problem *p = d->p;
+  const int fmt = p->fmt;
+  const rm_channels_layout l = rm_channels_layout_of(d, d->rows);
+  const rm_operand *w = d->by_rows ? &p->b : &p->a;
+  const ptrdiff_t next_w = d->by_rows ? p->next_b : p->next_a;
+  ptrdiff_t *off = (ptrdiff_t *)(void *)work;
+  double *weight = work + l.taps, *sums = weight + l.taps * RM_LANES;
+  double *image = sums + (l.x.count + RM_CHANNELS_ACROSS) * RM_LANES;
+  double norms[2][RM_LANES] = {{0.0}}, odd = 0.0, size[RM_LANES], err[RM_LANES] = {0.0};
+  rm_channels t = {d, &l, b, weight, off, {0.0}, rm_channels_bound(l.taps), tiers, 0};
+  rm_channels_offsets(off, &l);
+  rm_lay_out_channels(weight, b->lanes, l.taps, (rm_strided){w->base + b->group * next_w, next_w, w->k_stride}, norms[0],
+                      fmt);
+  const int64_t end = l.z.taps * l.lines * l.width * RM_LANES;
+  __builtin_memset(image + end, 0, (size_t)(RM_CHANNELS_ACROSS * l.x.move * RM_LANES) * sizeof *image);
+  rm_channels_image(image, d, &l, b, norms[1]);
+  vf64_store(size, vf64_sqrt(vf64_mul(vf64_load(norms[0]), vf64_load(norms[1]))));
+  for (int i = 0; i < b->lanes; i++) {
+    if (p->bias.base)
+      t.bias[i] = rm_read_element(p->bias.base + (b->group + i) * p->next_bias, fmt) + 0.0; /* as in lines_unit */
+    err[i] = (size[i] + __builtin_fabs(t.bias[i])) * t.bound;
+    odd += (norms[0][i] + norms[1][i] + t.bias[i]) * 0.0;
+  }
+  if (RM_UNLIKELY(odd != 0.0)) { /* NaN: something is not finite */
+    uint32_t flags = 0;
+    for (int i = 0; i < b->lanes; i++) {
+      const rm_channels_band one = {b->group + i, b->image, b->z, b->y, b->rows, 1};
+      flags |= lines_unit(d, &one, work, tiers);
+    }
+    return flags;
+  }
+  for (int64_t r = 0; r < b->rows; r++) {
+    const double *x = image + r * l.y.move * l.width * RM_LANES;
+    const int64_t first = ((b->image * d->planes + b->z) * l.y.count + b->y + r) * l.x.count;
+    ptrdiff_t step;
+    char *const out = result_at(d, p, b->image, b->z, b->y + r, first, &step) + b->group * p->next_c;
+    for (int64_t i = 0; i < l.x.count; i += RM_CHANNELS_ACROSS) {
+      const double *at = x + i * l.x.move * RM_LANES;
+      if (l.x.count - i > RM_CHANNELS_ACROSS / 2) rm_channels_add(RM_CHANNELS_ACROSS, &t, at, sums + i * RM_LANES);
+      else rm_channels_add(RM_CHANNELS_ACROSS / 2, &t, at, sums + i * RM_LANES);
+    }
+    switch (fmt) {
+      case RM_F16: rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, RM_F16); break;
+      case RM_BF16: rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, RM_BF16); break;
+      default: rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, RM_F32);
+    }
+  }
+  return t.flags;
+}
+
+static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work, rm_tiers *tiers) {
+  if (d->kind == RM_DEPTHWISE_WEIGHTS) return rm_weights_unit(d, unit, work, tiers);
+  const int together = d->kind == RM_DEPTHWISE_CHANNELS;
+  /* Vectors of channels that are neighbours in memory follow each other. */
+  const int64_t groups = together ? (d->p->batch + RM_LANES - 1) / RM_LANES : 1, at = unit / groups;
+  const int64_t band = at % d->bands, z = at / d->bands % d->planes, images = d->view.rows.count[0];
+  const int64_t image = at / (d->bands * d->planes) % images, group = at / (d->bands * d->planes * images);
+  const int64_t y = band * d->rows, left = rm_extent_of(&d->view, d->x - 1).count - y;
+  rm_channels_band b = {group, image, z, y, left < d->rows ? left : d->rows, 1};
+  if (!together) return lines_unit(d, &b, work, tiers);
+  b.group = unit % groups * RM_LANES;
+  b.lanes = d->p->batch - b.group < RM_LANES ? (int)(d->p->batch - b.group) : RM_LANES;
+  return channels_unit(d, &b, work, tiers);
 }
 
 const struct rm_conv_kernels RM_ISA_SYMBOL(rm_conv_table) = {depthwise_of, depthwise_unit};

@@ -192,8 +192,12 @@ def convolution(
     if transposed:
         options["output_padding"] = tuple(output_padding)
     call: Any = (_TRANSPOSED if transposed else _CONV)[dims]
-    made = as_tensor(call(as_array(x), as_array(w), given, **options))
-    last = dims == 2 and not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
+    return _laid_out_as(x, as_tensor(call(as_array(x), as_array(w), given, **options)))
+
+
+def _laid_out_as(x: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    """The same with its channels last in memory, if those of x are."""
+    last = x.ndim == 4 and not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
     return made.contiguous(memory_format=torch.channels_last) if last else made
 
 
@@ -240,10 +244,11 @@ def convolution_backward(
     if output_mask[0]:
         if transposed:
             call = _CONV[dims]
-            of_x = as_tensor(call(gradient, kernel_, None, **options))
+            made = call(gradient, kernel_, None, **options)
         else:
             call = _GRAD_INPUT[dims]
-            of_x = as_tensor(call(tuple(x.shape), kernel_, gradient, **options))
+            made = call(tuple(x.shape), kernel_, gradient, **options)
+        of_x = _laid_out_as(x, as_tensor(made))
     if output_mask[1]:
         call = _GRAD_WEIGHT[dims]
         first, second = (gradient, source) if transposed else (source, gradient)
