@@ -98,3 +98,13 @@ def test_a_wrong_quotient_is_seen(recipe):
         assert by_mode(DIVIDE, *args) != by_table(DIVIDE, *args)
     finally:
         _core.prepare_call(DIVIDE, before)
+
+
+@pytest.mark.parametrize("rounding_mode", ["trunc", "floor", None])
+def test_numbers_alone(rounding_mode):
+    """PyTorch takes two Python numbers, as models write it for sizes."""
+    for pair in ((512, 64), (-7, 2), (7.5, 2.0), (7, 2.5)):
+        want = torch.div(*pair, rounding_mode=rounding_mode)
+        with rt.reproducible():
+            made = torch.div(*pair, rounding_mode=rounding_mode)
+        assert made.dtype is want.dtype and made.equal(want), pair

@@ -283,7 +283,7 @@ def _without_gaps(overload: Any, call: _core.Call, function: Any, large: bool) -
     def before(function: Any) -> Any:
         def either(*args: Any, **kwargs: Any) -> Any:
             tensors = [t for t in args if isinstance(t, torch.Tensor)]
-            some = large or (kwargs.get("rounding_mode") == "trunc" and tensors[0].dtype is torch.float64)
+            some = large or (kwargs.get("rounding_mode") == "trunc" and bool(tensors) and tensors[0].dtype is torch.float64)
             if HERE.steps is None and "out" not in kwargs and (some or all(t.numel() <= _FEW for t in tensors)):
                 packed = [_packed(t) if isinstance(t, torch.Tensor) else t for t in args]
                 if any(a is not b for a, b in zip(packed, args, strict=True)):
