@@ -209,6 +209,41 @@ class Interval:
         return Interval(ends[0], ends[1], self.bits)
 
 
+_NONE = Fraction(0)
+
+
+def _root(square: Fraction) -> Fraction | None:
+    """The root, if it is rational."""
+    n, d = isqrt(square.numerator), isqrt(square.denominator)
+    return Fraction(n, d) if n * n == square.numerator and d * d == square.denominator else None
+
+
+def _over_roots(parts: list[Interval], squares: list[Interval]) -> Fraction | None:
+    """The sum of a/√b over pairs of exact numbers, if it is rational.
+
+    Terms whose b have rational roots of their ratios, b/c = r², are one: a/√b = (a/r)/√c. The roots of numbers no two of which have such a ratio are linearly
+    independent over the rational numbers (Besicovitch, 1940), so that a sum of them is rational only where the factors of all but that of a square are 0."""
+    if any(v.low != v.high for v in (*parts, *squares)):
+        return None
+    classes: list[list[Fraction]] = []  # a number, and the factor of its root's inverse
+    for a, b in ((v.low, w.low) for v, w in zip(parts, squares, strict=True)):
+        for held in classes if a else ():
+            ratio = _root(b / held[0])
+            if ratio is not None:
+                held[1] += a / ratio
+                break
+        else:
+            if a:
+                classes.append([b, a])
+    total = Fraction(0)
+    for square, factor in classes:
+        root = _root(square)
+        if factor and root is None:
+            return None
+        total += factor / root if root else 0
+    return total
+
+
 class Enclosures:
     """Arrays of intervals, with the operations of Balls."""
 
@@ -284,8 +319,29 @@ class Enclosures:
     def dot(self, other: "Enclosures") -> "Enclosures":
         return (self * other).total()
 
+    def over_roots(self, squares: "Enclosures") -> "Enclosures":
+        """Sums of the elements over the roots of others, over the last axis, which stays with length 1. Where all are exact, and such a sum is rational, it is exact."""
+        if self.bits < 512:  # few sums need to know
+            return (self / squares.sqrt()).total()
+        a, b = np.broadcast_arrays(self.values, squares.values)
+        made = np.empty((*a.shape[:-1], 1), object)
+        for i in np.ndindex(*a.shape[:-1]):
+            exact = _over_roots(a[i].tolist(), b[i].tolist())
+            value = None if exact is None else Interval(exact, exact, self.bits)
+            made[(*i, 0)] = (
+                sum((v / w.sqrt() for v, w in zip(a[i], b[i], strict=True)), Interval(_NONE, _NONE, self.bits))
+                if value is None
+                else value
+            )
+        return self._made(made)
+
     def total(self, axis: int = -1) -> "Enclosures":
         return self._made(np.add.reduce(self.values, axis=axis, keepdims=True))
+
+
+def over_roots(a: Any, squares: Any) -> Any:
+    """The sum of a/√b over the last axis, in each of the arithmetics."""
+    return a.over_roots(squares) if isinstance(a, Enclosures) else (a / squares.sqrt()).total()
 
 
 # Bits of a significand, exponent of the smallest number, and of the first power of two that is too large.

@@ -22,6 +22,7 @@ from . import (
     linalg,
     nn,
 )
+from ._random_balls import over_roots
 from ._random_functions import At, _checked, _finite, _number, _wide, parts
 from ._random_layers import of_finite
 from ._random_matrices import Rounder, all_rounded, exactly
@@ -60,7 +61,7 @@ def _of_weight(squares: bool) -> Callable[..., Any]:
     def formula(g: Any, d: Any, x: Any, eps: Any, n: Any) -> Any:
         variance = (_squares if squares else _centred)(x, eps, n)[1]
         d = d if squares else d - (x.total() / n).at((..., 0))
-        return (g * d / variance.sqrt().at((..., 0))).total()
+        return over_roots(g * d, variance.at((..., 0)))
 
     return formula
 

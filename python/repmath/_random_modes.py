@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from . import _core, _reductions
 from ._dtypes import FORMATS, NAMES, check_held, common
 from ._environment import guarded
+from ._scope import DIRECTED_MODES as DIRECTED_MODES
 from ._scope import MODES as MODES
 from ._scope import RANDOM_MODES as RANDOM_MODES
 
@@ -18,8 +19,8 @@ from ._scope import RANDOM_MODES as RANDOM_MODES
 BY_ENCLOSURES: dict[str, Any] = {}
 
 
-# Whose words the vector loops of products take.
-_BY_WORDS = ("stochastic", "random")
+# Whose words the vector loops of products, convolutions and formulas take; the other modes have complete paths.
+BY_WORDS = ("stochastic", "random")
 
 
 def _loop(name: str, dtype: Any, vectors: Any, result: np.ndarray, at: tuple[str, int, int, int]) -> None:
@@ -246,7 +247,7 @@ def sum(
     if at[0] == "up_down" and axes and array.size:
         nearest = _reductions.sum(np.asarray(array, held), axis=axes, dtype=target, keepdims=keepdims)
         return _deliver(up_down(np.asarray(nearest), seed, stream, own=True), out)
-    narrow = held.itemsize < 8 and (target == held or target.itemsize == 4) and at[0] in _BY_WORDS
+    narrow = held.itemsize < 8 and (target == held or target.itemsize == 4) and at[0] in BY_WORDS
     if narrow and rows and terms and kept and kept[0] > max(axes, default=-1):
         down = np.ascontiguousarray(np.asarray(array, held)).reshape(terms, rows)  # sums down columns need no other order
         result = _products(np.ones((1, 1, terms), held), down[None], None, target, at).reshape(shape)
@@ -313,7 +314,7 @@ def _matmul(a: Any, b: Any, bias: Any, dtype: Any, at: tuple[str, int, int, int]
     if add is not None:
         shaped = (*batch, *((m,) if left.ndim > 1 else ()), *((n,) if right.ndim > 1 else ()))
         add = np.broadcast_to(np.asarray(add, held), shaped).reshape(result.shape)
-    if held.itemsize < 8 and (target == held or target.itemsize == 4) and mode in _BY_WORDS:
+    if held.itemsize < 8 and (target == held or target.itemsize == 4) and mode in BY_WORDS:
         result = _products(x, y, add, target, (mode, seed, stream, first))
     elif mode == "up_down" and held == target and add is None and result.size and not first:
         result = up_down(np.asarray(_reductions.matmul(x, y)), seed, stream, own=True)

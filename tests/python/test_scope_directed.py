@@ -175,6 +175,30 @@ def test_zeros():
             assert made.tolist() == want and np.signbit(made).tolist() == [False, True]
 
 
+def test_limits_of_special_functions():
+    """What is known without being evaluated, beyond every number or below, is no infinity and no zero; poles are."""
+    f = repmath.special
+    for fmt in ("f4", "f8"):
+        most, least = float(np.finfo(fmt).max), float(np.finfo(fmt).smallest_subnormal)
+        for mode in MODES:
+            large, small = (np.inf, least) if mode == "up" else (most, 0.0)
+            below = np.inf if mode == "down" else most  # of a number below 0
+            x = np.array([3000.0], fmt)
+            with rounding.scope(mode):
+                assert f.i0(x) == f.i0(-x) == f.i1(x) == f.gamma(x) == large and f.i1(-x) == -below
+                assert (
+                    f.k0(x)
+                    == f.k1(x)
+                    == f.zeta(x, x)
+                    == f.beta(x, x)
+                    == f.gammaincc(x / 3000, x)
+                    == f.gamma(-x - 1.5)
+                    == small
+                )
+                assert f.gamma(-x - 0.5) == (-least if mode == "down" else 0.0)
+                assert np.isinf(f.k0(x * 0)) and np.isinf(f.i0(x * np.inf)) and np.isinf(f.gamma(x * 0))
+
+
 def test_values_beside_numbers():
     """A sum that differs from a number by a part in 2^1000 of it goes to the neighbour; the number itself stays."""
     for mode in MODES:

@@ -11,6 +11,7 @@ import random_oracle
 
 MODES = ("stochastic", "random", "up_down")
 DIRECTED = ("toward_zero", "down", "up")
+OF_VALUES = ("stochastic", "random", *DIRECTED)  # which ask for the exact value, and not for what is nearest to it
 DIGITS = 320  # binary digits of values that are not rational; thresholds have 86
 CLOSEST, FEW = (
     5000,

@@ -19,7 +19,7 @@ FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", t
 SEED, SAMPLE = 5, 2
 X = torch.linspace(-3, 3, 41, dtype=torch.float64)
 SPECIAL = [0.0, -0.0, float("inf"), -float("inf"), float("nan")]
-ALL = pytest.mark.parametrize("mode", rounding.RANDOM_MODES)
+ALL = pytest.mark.parametrize("mode", (*rounding_oracle.MODES, *rounding_oracle.DIRECTED))
 EACH = pytest.mark.parametrize("dtype", FORMATS, ids=FORMATS.values())
 
 
@@ -69,7 +69,7 @@ def test_native_dropout(p, dtype, mode):
     (near, mask), (made, kept), calls = twice(lambda: torch.native_dropout(x, p, True), mode)
     assert calls == 1 and torch.equal(mask, kept)
     assert bits(made) == wanted(quotients(x, kept.tolist(), p), near, dtype, mode)
-    assert (bits(made) != bits(near)) == (mode == "up_down" or p < 2.0**-50 and mode == "random" or p in (0.1, 0.3))
+    assert (bits(made) != bits(near)) == (mode == "up_down" or p < 2.0**-50 and mode in ("random", "down", "up") or p in (0.1, 0.3))
 
 
 @ALL
@@ -91,7 +91,7 @@ def test_own_dropout_and_its_gradient(dtype, mode):
         assert bits(b) != bits(a)
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 @EACH
 def test_dropout_of_pytorch_is_a_quotient_and_a_product(dtype, mode):
     """On the CPU noise is drawn, divided by 1 - p, and multiplied: two arrays."""
@@ -174,7 +174,7 @@ def test_filters_and_ends():
 def test_copies_round_nothing():
     """Within a format, or to a wider one, under up_down too; their numbers stay. To a narrower one they are rounded."""
     x = numbers(torch.float32)[:41]
-    for mode in rounding.RANDOM_MODES:
+    for mode in (*rounding_oracle.MODES, *rounding_oracle.DIRECTED):
         with rt.stochastic(SEED, SAMPLE, mode) as block:
             same, wide = torch.empty(41).copy_(x), x.to(torch.float64)
             into = torch.empty(41, dtype=torch.float64).copy_(x)

@@ -42,7 +42,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("kind", FORMATS, ids=str)
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 @pytest.mark.parametrize("name", CALLS)
 def test_complex_products_with_factors(name, mode, kind):
     function, *shapes = CALLS[name]
@@ -77,7 +77,7 @@ def test_what_two_parts_do_not_hold_raises():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 def test_weights_of_numbers(mode, dtype):
     x = torch.tensor([0, 3, 0, 1, 3, 3])
     w = torch.from_numpy(np.random.default_rng(1).uniform(0, 90, 6)).to(dtype)
@@ -89,7 +89,7 @@ def test_weights_of_numbers(mode, dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 def test_products_of_sparse_tensors_element_by_element(mode, dtype):
     """Of the places that both have, in order; values of one place are brought together first, which is an array."""
     v, w = (torch.from_numpy(np.random.default_rng(i).uniform(0, 9, 4)).to(dtype) for i in (1, 2))

@@ -16,7 +16,7 @@ SEED, SAMPLE = 3, 1
 FORMATS = {torch.float32: "f32", torch.float64: "f64"}
 mpq, aten = gmpy2.mpq, torch.ops.aten
 DTYPES = pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
-MODES = pytest.mark.parametrize("mode", ["stochastic", "random"])
+MODES = pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 
 
 def numbers(*shape, dtype=torch.float32, seed=0):

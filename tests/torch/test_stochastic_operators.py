@@ -9,14 +9,13 @@ import pytest
 
 pytest.importorskip("expecttest", reason="expecttest, which PyTorch's samples need, is not installed")
 
-import aten_exact  # noqa: E402
 import aten_rows  # noqa: E402, F401
 import gmpy2  # noqa: E402
 import numpy as np  # noqa: E402
 import rounding_oracle  # noqa: E402
 import tools_path  # noqa: E402
 from drawn_gradients import beta_derivative, gamma_derivative  # noqa: E402
-from opinfo_cases import DATABASE, arguments, samples  # noqa: E402
+from stochastic_calls import FORMATS, NARROW, OPERATORS_OF_SAMPLES, SAMPLE, SEED, bits, calls, check, runs  # noqa: E402, F401
 
 torch = pytest.importorskip("torch")
 
@@ -25,7 +24,6 @@ from repmath.torch import (  # noqa: E402
     UncoveredOperatorError,
     _stochastic,
     _stochastic_complex,
-    _stochastic_direct,
     _stochastic_exact,
     _stochastic_lists,
     _stochastic_matrices,
@@ -37,100 +35,8 @@ from repmath.torch import (  # noqa: E402
     stochastic,
 )
 from repmath.torch._aten.table import OF_GPUS, OPERATORS, lines  # noqa: E402
-from repmath.torch._tensors import as_tensor  # noqa: E402
 
-FORMATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
-NARROW = tuple(FORMATS)[:3]
-SEED, SAMPLE = 11, 3
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """The calls that are rounded: name, overload, arguments, results, number of the first array."""
-    made, rounded = [], _stochastic._Mode._one
-    exact = lambda function, *row, dtype: rounding_oracle.exact_value(function, row)  # noqa: E731
-    monkeypatch.setattr(aten_exact, "by_mpfr", exact)
-
-    def recorded(mode, at, name, func, args, kwargs):
-        before, number = aten_exact.kept((args, kwargs)), at.words["stream"] & (2**32 - 1)
-        found = rounded(mode, at, name, func, args, kwargs)
-        made.append((func, *before, list(found) if isinstance(found, tuple) else [found], number))
-        return found
-
-    direct = _stochastic_direct.made
-
-    def recorded_directly(about, block, args, kwargs):
-        before, number = aten_exact.kept((args, kwargs)), block.calls
-        found = direct(about, block, args, kwargs)
-        if found is not NotImplemented:
-            made.append((about.func, *before, [found], number))
-        return found
-
-    monkeypatch.setattr(_stochastic._Mode, "_one", recorded)
-    monkeypatch.setattr(_stochastic_direct, "made", recorded_directly)
-    return made
-
-
-def bits(t):
-    return (
-        t.contiguous()
-        .view({2: torch.int16, 4: torch.int32, 8: torch.int64}[t.element_size()])
-        .reshape(-1)
-        .numpy()
-        .view(f"u{t.element_size()}")
-    )
-
-
-def check(func, args, keywords, found, number, mode):
-    """How many elements have the bits of their exact values and words."""
-    line = OPERATORS.get(func)
-    if line is None or line.function not in aten_exact.DEFINITIONS:
-        return 0
-    results = [torch.from_numpy(r) if isinstance(r, np.ndarray) and r.dtype.name != "bfloat16" else r for r in found]
-    results = [as_tensor(r) if isinstance(r, np.ndarray) else r for r in results]
-    floats = [t for t in results if isinstance(t, torch.Tensor) and t.dtype in FORMATS]
-    expected = aten_exact.DEFINITIONS[line.function](aten_exact.Call(func, args, keywords, results))
-    compared = 0
-    for out, wanted in zip([t for t in results if isinstance(t, torch.Tensor)], expected or (), strict=False):
-        if wanted is None or out.dtype not in FORMATS:
-            continue
-        stream = (SAMPLE << 32) + number + [t is out for t in floats].index(True)
-        words, ours = rounding_oracle.words(SEED, stream, 0, out.numel()), bits(out)
-        for i, value in wanted.items():
-            value = aten_exact.recognised(value) if value is not None and not isinstance(value, float) else None
-            if value is None or value == 0 or not gmpy2.is_finite(value):
-                continue
-            compared += 1
-            want = rounding_oracle.rounded(value, FORMATS[out.dtype], mode, int(words[i]))
-            assert int(ours[i]) == want, f"{func}: element {i} of {value}"
-    return compared
-
-
-def runs(name, mode, calls, dtypes=NARROW, most=4):
-    op, compared = DATABASE[name], 0
-    for dtype in (d for d in dtypes if d in op.supported_dtypes("cpu")):
-        for sample in samples(op, dtype, most if dtype is torch.float32 else 2):
-            args, keywords = arguments(sample, dtype)
-            try:
-                with stochastic(SEED, SAMPLE, mode):
-                    op(*args, **keywords)
-            except (UncoveredOperatorError, RuntimeError, ValueError, TypeError):
-                pass
-            made, calls[:] = calls[:], []
-            for call in made:
-                compared += check(*call, mode)
-    return compared
-
-
-# By PyTorch's names.
-OPERATORS_OF_SAMPLES = (
-    "pow rsub remainder floor_divide atan2 hypot logaddexp xlogy special.xlog1py special.entr lgamma digamma i0 special.i1 cumsum cumprod "
-    "prod var std var_mean std_mean logsumexp nansum trace index_add scatter_add index_put baddbmm addbmm addmv addr linalg.cross "
-    "nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d "
-    "nn.functional.leaky_relu nn.functional.hardsigmoid nn.functional.glu nn.functional.prelu nn.functional.softshrink nn.functional.logsigmoid "
-    "nn.functional.huber_loss nn.functional.smooth_l1_loss lerp deg2rad special.hermite_polynomial_h"
-).split()
 
 
 # Those without a handler of their own, whose elements may need an enclosure.
@@ -224,7 +130,7 @@ def test_every_element_of_float64(name, mode, calls):
     assert runs(name, mode, calls, (torch.float64,), 2) > 0
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 def test_enclosures_of_other_calls(mode, calls, open_balls):
     """Of gradients whose windows overlap, factors that are no whole numbers, and functions of two numbers."""
     x = torch.rand(2, 3, 7, 6, generator=torch.Generator().manual_seed(3)) - 0.4
@@ -241,7 +147,7 @@ def test_enclosures_of_other_calls(mode, calls, open_balls):
     assert sum(check(*call, mode) for call in calls) > 90
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 def test_own_operators_by_enclosures(mode, open_balls):
     """They are PyTorch's, whose arguments have other names; also where binary64 has 0."""
     x = torch.rand(6, 5, generator=torch.Generator().manual_seed(3)) * 9 - 5
@@ -279,7 +185,7 @@ def rational(call, stream, wanted, mode):
     assert [b & ~(v == 0) << 63 if v == 0 else b for b, v in zip(bits(made).tolist(), wanted, strict=True)] == want
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_quantised_numbers_and_triangular_systems(dtype, mode, open_balls):
     generator, q = torch.Generator().manual_seed(5), lambda t: [gmpy2.mpq(v) for v in t.reshape(-1).tolist()]
@@ -430,7 +336,7 @@ def test_losses_with_weights_and_smoothing(shares, reduction):
         assert bits(made).tolist() == want
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 def test_weights_that_cancel(mode):
     """A mean over weights that add up to 0 is infinite or NaN, as to nearest."""
     x, target, weight = (
@@ -459,7 +365,7 @@ def test_copies_to_narrower_formats_round():
         assert x.to(torch.bfloat16).equal(made) and not want.equal(made)
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
 def test_gradients_of_gamma_and_beta_numbers(mode, dtype, open_balls):
     """Each element is enclosed; of the number 0 it is 0."""

@@ -615,7 +615,7 @@ def compare(case, dtype, mode):
     assert not wrong, (case.__name__, dtype, wrong[:3], [(float(got[i]), float(want[i])) for i in wrong[:3]])
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 @pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
 @pytest.mark.parametrize("case", CASES)
 def test_steps(case, dtype, mode):
@@ -645,7 +645,7 @@ def plain(steps, name, values, dtype, out):
     return steps._done(made)
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 @pytest.mark.parametrize("dtype", list(FORMATS), ids=FORMATS.values())
 def test_norms_by_given_statistics(dtype, mode):
     x, g, mean = numbers(4, 3, 2, dtype=dtype), numbers(4, 3, 2, dtype=dtype, seed=1), numbers(3, dtype=dtype, seed=2)
@@ -681,7 +681,7 @@ def test_norms_by_given_statistics(dtype, mode):
             assert exact(got).reshape(-1).tolist() == own.own(values).reshape(-1).tolist(), call
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random", "up_down"])
+@pytest.mark.parametrize("mode", (*rounding_oracle.MODES, *rounding_oracle.DIRECTED))
 @pytest.mark.parametrize("dtype", list(FORMATS)[1:], ids=list(FORMATS.values())[1:])
 def test_fused_steps(dtype, mode):
     """They are those of repmath.optim, with four streams for each parameter."""
@@ -764,7 +764,7 @@ def test_gradients_over_a_scale():
         assert exact(new).tolist() == own.own(exact(old) / 3).tolist()
 
 
-@pytest.mark.parametrize("mode", ["stochastic", "random"])
+@pytest.mark.parametrize("mode", rounding_oracle.OF_VALUES)
 def test_lists_are_calls_of_each(mode):
     x, y, z = ([numbers(4, seed=3 * k + i, low=0.1) for i in range(2)] for k in range(3))
     calls = [

@@ -22,7 +22,7 @@ from .functions import Array, bessel_j, scaled_bessel_i
 _Interval: TypeAlias = tuple[int, int]
 TERMS = 110  # what the series takes at 64
 FAR = 4096  # beyond which series are too long: expansions serve there
-_OVERFLOW = 720  # exp(x)/sqrt(2 pi x) is beyond binary64 from there on
+OVERFLOW = 720  # exp(x)/sqrt(2 pi x) is beyond binary64 from there on
 
 
 def _sum(first: _Interval, a: int, b: Callable[[int], int], sign: int) -> _Interval:
@@ -69,7 +69,7 @@ def one(x: float, order: int, sign: int, scaled: bool, dtype: Any) -> float:
     x = abs(x)
     if x == 0:
         return flip * (1.0 - order)
-    if sign > 0 and not scaled and x > _OVERFLOW:
+    if sign > 0 and not scaled and x > OVERFLOW:
         return flip * math.inf
     if x == math.inf:
         return flip * 0.0
@@ -88,7 +88,7 @@ def _table(order: int) -> list[float]:
 
 def _rest(x: Array, order: int, sign: int, scaled: bool, dtype: Any) -> Array:
     """The values that the series leaves undecided, in the format."""
-    far = np.abs(x) > _OVERFLOW if sign > 0 and not scaled else np.isinf(x)
+    far = np.abs(x) > OVERFLOW if sign > 0 and not scaled else np.isinf(x)
     made = np.where(far & (sign > 0) & (not scaled), np.inf, 0.0)
     made = np.where(x == 0, 1.0 - order, np.where(np.isnan(x), np.nan, made))
     if order:

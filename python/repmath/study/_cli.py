@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import repmath
+from repmath._scope import MODES
 from repmath.rounding import RANDOM_MODES
 
 from ._arms import ARMS, as_json, compare, split_script, tests
@@ -283,8 +284,8 @@ def _count(text: str) -> int:
     return value
 
 
-def _random_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--mode", choices=RANDOM_MODES, default="stochastic", help="(default: stochastic)")
+def _random_options(parser: argparse.ArgumentParser, modes: tuple[str, ...]) -> None:
+    parser.add_argument("--mode", choices=modes, default="stochastic", help="(default: stochastic)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--phase", action="append", choices=PHASES, help="only this one (repeatable)")
     parser.add_argument("--loose", action="store_true", help="operators that lack the mode round to nearest")
@@ -331,7 +332,7 @@ def add(commands: Any) -> None:
     )
     found.add_argument("--confidence", type=float, default=0.95, help="(default: 0.95)")
     found.add_argument("--model", metavar="FUNCTION", help="of that file: returns the model whose layers are measured too")
-    _random_options(found)
+    _random_options(found, RANDOM_MODES)
     found.set_defaults(run=_guard(_variability))
 
     found = kinds.add_parser("localize", help="the layers or operators whose random roundings break a result")
@@ -339,7 +340,7 @@ def add(commands: Any) -> None:
     found.add_argument("--broken", default="broken", metavar="FUNCTION", help="of that file: whether a result is broken")
     found.add_argument("--by", choices=GROUPS, default="layer", help="what a place is (default: layer)")
     found.add_argument("--samples", type=_count, default=10, help="tried for one that breaks the result (default: 10)")
-    _random_options(found)
+    _random_options(found, MODES)
     found.set_defaults(run=_guard(_localize))
     for kind in kinds.choices.values():
         kind.add_argument("--out", default="out", metavar="FOLDER", help="where the results go (default: out)")

@@ -137,6 +137,12 @@ def _power(at: _Place, x: torch.Tensor, exponent: Any) -> Any:
     return at.elementwise("pow", *_numbers(dtype, x, exponent))
 
 
+def _polygamma(at: _Place, n: int, x: torch.Tensor) -> Any:
+    if n:
+        raise _Lacks("it is")
+    return _unary("digamma")(at, x)
+
+
 def _gelu(at: _Place, x: torch.Tensor, *, approximate: str = "none") -> Any:
     _format(x)
     return at.elementwise("gelu" if approximate == "none" else "gelu_tanh", as_array(x))
@@ -350,7 +356,7 @@ def _convolution(
         shape = (x.shape[0], w.shape[1] * groups, *sizes)
     else:
         shape = (x.shape[0], w.shape[0], *((n + 2 * p - t - 1) // s + 1 for n, s, p, t in each))
-    if dtype is not torch.float64 and at.block.terms is None:
+    if dtype is not torch.float64 and at.block.terms is None and at.by_words:
         steps, kernel = (stride, padding, dilation), tuple(w.shape[2:])
         if transposed:
             return _convolved(at, "grad_input", a, b, add, shape, steps, groups, shape, a.shape, kernel)
@@ -370,7 +376,7 @@ def _convolution_backward(
     _plain(a, b, c)
     stride, padding, dilation = _each(x, stride, padding, dilation)
     step = (stride, padding, dilation, groups)
-    narrow, kernel = dtype is not torch.float64 and at.block.terms is None, tuple(w.shape[2:])
+    narrow, kernel = dtype is not torch.float64 and at.block.terms is None and at.by_words, tuple(w.shape[2:])
 
     def of_x() -> Any:
         if narrow and transposed:
@@ -422,6 +428,8 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "pow_.Tensor": _function("pow", "x y"),
     "pow_.Scalar": _power,
     "pow.Scalar": _function("pow", "x y"),
+    "polygamma.default": _polygamma,
+    "polygamma_.default": lambda at, x, n: _polygamma(at, n, x),
     "log_sigmoid_forward.default": _log_sigmoid,
     "log_sigmoid_backward.default": _function("log_sigmoid_backward", "g x buffer"),
     "gelu_.default": _gelu,
@@ -471,7 +479,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 
 
 class stochastic:
-    """Inside, PyTorch's operators round at random: `with repmath.torch.stochastic(seed=0, sample=3):`.
+    """Inside, PyTorch's operators round at random, or in one direction: `with repmath.torch.stochastic(seed=0, sample=3):`.
 
     The block is one of `reproducible()`; what it computes is the same on every machine, for each sample. Operators that only
     move elements, and random numbers, are those of `reproducible()`; quotients of dropout and products of rrelu are rounded. Each array that is rounded has a number, in program order, and
@@ -483,8 +491,9 @@ class stochastic:
         From 0 to 2**64 - 1.
     sample : int
         From 0 to 2**32 - 1: samples are independent.
-    mode : {"stochastic", "random", "up_down"}
-        up_down has every operator that returns its results, the others those that docs/studies.md names: nearly all that `reproducible()` has.
+    mode : {"stochastic", "random", "up_down", "toward_zero", "down", "up"}
+        up_down has every operator that returns its results, the others those that docs/studies.md names: nearly all that `reproducible()` has. The last
+        three ask no words: an operator that rounds once gives the nearest number of the format on that side of its exact value.
     only, exclude : str or iterable of str
         Names of operators with their overloads, such as ``"mm.default"`` or ``"add*"``, or of layers, such as ``"encoder.*"`` or ``"*.norm"``. Others round
         to nearest; they keep their numbers, so that a filter changes no word of the rest.
@@ -522,8 +531,8 @@ class stochastic:
         sums: str | int = "exact",
         strict: bool = True,
     ) -> None:
-        if mode not in _random_modes.RANDOM_MODES:
-            raise ValueError(f"mode must be one of {', '.join(_random_modes.RANDOM_MODES)}, not {mode!r}")
+        if not isinstance(mode, str) or mode not in _random_modes.MODES:
+            raise ValueError(f"mode must be one of {', '.join(_random_modes.MODES)}, not {mode!r}")
         if not isinstance(strict, bool):
             raise TypeError(f"strict must be True or False, not {strict!r}")
         self.seed, self.sample, self.mode = _number("seed", seed, 64), _number("sample", sample, 32), mode

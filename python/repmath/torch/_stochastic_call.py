@@ -32,6 +32,7 @@ class _Place:
         self.block = block
         self.words: dict[str, Any] = {}
         self.into: torch.Tensor | None = None  # what is changed in place
+        self.by_words = block.mode in _random_modes.BY_WORDS
         self.next()
 
     def next(self) -> None:
@@ -45,7 +46,7 @@ class _Place:
     def elementwise(self, name: str, *values: Any) -> Any:
         into, self.into = self.into, None
         if into is None or not into.is_contiguous():
-            return getattr(rounding, name)(*values, **self.words)
+            return _random_modes.elementwise(name, values, out=None, where=True, **self.words)
         _random_modes.elementwise(name, values, out=as_array(into), where=True, **self.words)
         return into
 
@@ -61,9 +62,11 @@ class _Place:
         )
 
     def formula(self, name: str, a: Any, *tensors: torch.Tensor) -> Any:
-        """A formula of `repmath/formulas.h` of a number and tensors of one format; None where they are of another kind, or many results are left open."""
+        """A formula of `repmath/formulas.h` of a number and tensors of one format; None where they are of another kind, many results are left open, or the mode
+        asks no words."""
         words = self.words
-        if not isinstance(a, (int, float)) or tensors[0].dtype not in FORMATS or tensors[0].dtype is torch.float64:
+        narrow = tensors[0].dtype in FORMATS and tensors[0].dtype is not torch.float64
+        if not isinstance(a, (int, float)) or not narrow or not self.by_words:
             return None
         into = self.into if words["mode"] == "stochastic" else None
         place = _random_modes.place(words["mode"], words["seed"], words["stream"])

@@ -21,7 +21,8 @@ import numpy as np
 import torch
 
 from .._random_balls import Interval
-from .._special import bessel, enclosures, functions
+from .._random_special import enclosed
+from .._special import bessel, functions
 from ._aten import polynomials, zeta
 from ._aten.common import deciding
 from ._tensors import FORMATS
@@ -442,7 +443,7 @@ def _added(call: Call, fixed: Any, tensors: Any, slices: Any, n: int, places: li
 # --- functions of `_aten`
 
 
-def _pointwise(names: str, function: Callable[..., float], at_zero: int | None = None) -> Callable[[Call], Value]:
+def _pointwise(names: str, which: str, function: Callable[..., float], at_zero: int | None = None) -> Callable[[Call], Value]:
     def make(call: Call) -> Value:
         columns = [
             np.broadcast_to(call.array(n) if isinstance(call[n], torch.Tensor) else np.float64(call[n]), call.shape)
@@ -454,14 +455,7 @@ def _pointwise(names: str, function: Callable[..., float], at_zero: int | None =
             if at_zero is not None and columns[0][at] == 0:
                 return point(at_zero, bits)
             with deciding():
-                held = enclosures.enclosed(function, *(float(c[at]) for c in columns))
-            if held is None:
-                raise Unknown(OPEN)
-            try:
-                low, high, e = held(bits)
-            except enclosures.TooWide:
-                return Interval(Fraction(-1), Fraction(1), bits)
-            return Interval(low * Fraction(2) ** e, high * Fraction(2) ** e, bits)
+                return enclosed(which, function, tuple(float(c[at]) for c in columns), bits)
 
         return value
 
@@ -519,17 +513,19 @@ MADE: dict[str, Callable[[Call], Value]] = {
     "std_mean": _moment(True),
     "logsumexp": _log_sum,
     **{
-        name: _pointwise("self", _bessel(kind), int(kind[0] == 0))
+        name: _pointwise("self", which, _bessel(kind), int(kind[0] == 0))
         for which, kind in bessel.KINDS.items()
         for name in _BESSEL_NAMES[which].split()
     },
     **{
-        name: _pointwise("x" if which in ("k0e", "k1e", "spherical_j0", "airy") else "self", functions.FUNCTIONS[which])
+        name: _pointwise(
+            "x" if which in ("k0e", "k1e", "spherical_j0", "airy") else "self", which, functions.FUNCTIONS[which]
+        )
         for which, name in _SPECIAL_NAMES.items()
     },
-    "special_zeta": _pointwise("self other", functions.FUNCTIONS["zeta"]),
-    "igamma": _pointwise("self other", functions.FUNCTIONS["igamma"]),
-    "igammac": _pointwise("self other", functions.FUNCTIONS["igammac"]),
-    "polygamma": _pointwise("self n", lambda x, n, dtype: zeta._one(x, int(n), dtype)),
+    "special_zeta": _pointwise("self other", "zeta", functions.FUNCTIONS["zeta"]),
+    "igamma": _pointwise("self other", "igamma", functions.FUNCTIONS["igamma"]),
+    "igammac": _pointwise("self other", "igammac", functions.FUNCTIONS["igammac"]),
+    "polygamma": _pointwise("self n", "polygamma", lambda x, n, dtype: zeta._one(x, int(n), dtype)),
     **{f"special_{name}": _polynomial(name) for name in polynomials.FAMILIES},
 }

@@ -1,12 +1,12 @@
 """Rows of stochastic() at the speed of rows that are rounded to nearest: softmax, log_softmax, layer, group and batch norm, and their gradients.
 
 The library gives the ball of each result, which it rounds to nearest elsewhere (`rm_balls_of_next`). Under the mode stochastic it rounds the balls by their
-words, and in double-double what these leave, a few in 2^20 results. What remains, and under the mode random what balls leave, `Last.some` decides by the
+words, and in double-double what these leave, a few in 2^20 results. What remains, and under the other modes what balls leave, `Last.some` decides by the
 formulas of `_stochastic_rows`, on their rows alone. Rows of which no ball is known, such as those of a
 NaN, raise Slow: then the formula of `_stochastic_rows` has the whole array.
 
-What is above 0 and below 2^-245 may be given as 0: the least threshold of stochastic rounding is 2^-34 of a quantum, 2^-183 in binary32. The mode random
-moves such a number: there a 0 without a radius is undecided, but where the arguments say that it is one."""
+What is above 0 and below 2^-245 may be given as 0: the least threshold of stochastic rounding is 2^-34 of a quantum, 2^-183 in binary32. The other modes
+move such a number: there a 0 without a radius is undecided, but where the arguments say that it is one."""
 
 import math
 import threading
@@ -75,7 +75,7 @@ def _settle(
         undecided = np.empty(middle.size, np.uint8)
         with _core.Environment():
             _core.random_balls(NAMES[made.dtype], middle, radius, made.reshape(-1), undecided, last.place)
-        if at.words["mode"] == "random":
+        if at.words["mode"] != "stochastic":
             undecided |= (middle == 0) & (radius == 0) & ~np.broadcast_to(zero(), made.shape).reshape(-1)
         left = np.flatnonzero(undecided) if undecided.any() else undecided[:0]
     if not left.size:
@@ -428,7 +428,7 @@ def _classes(what: str, x: Any, target: Any, weight: Any, ignore: int, reduction
 def cross_entropy(at: Any, x: Any, target: Any, weight: Any, ignore: int, reduction: str, smoothing: float) -> Any:
     (middle, radius), t, counts, number = _classes("log_softmax", x, target, weight, ignore, reduction, smoothing)
     places = np.flatnonzero(counts), t[counts]
-    if at.words["mode"] == "random" and ((middle[places] == 0) & (radius[places] == 0)).any():
+    if at.words["mode"] != "stochastic" and ((middle[places] == 0) & (radius[places] == 0)).any():
         raise Slow
     with np.errstate(all="ignore"):
         loss = Balls(-middle[places], radius[places]).total() / number

@@ -9,8 +9,8 @@ A formula's value that is a boundary of rounding, or a threshold, is decided onl
   are m;
 - a sum of logarithms of such sums, or of 1 + exp(-|x|), is irrational unless each is the logarithm of 1: the product of sums of powers of e with
   positive factors is one power of e only if each factor is, and each has the term 1;
-- a rational number times an irrational root, plus a rational number, is irrational or the product is 0. Sums of different roots (the gradient with
-  respect to the weight of a norm) may be rational: where they are nearer to a threshold than 2^-32000, ValueError says so."""
+- a rational number times an irrational root, plus a rational number, is irrational or the product is 0. Of sums of different roots (the gradient with
+  respect to the weight of a norm) `Enclosures.over_roots` tells those that are rational."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._random_balls import Balls, Interval
+from .._random_balls import Balls, Interval, over_roots
 from ._aten import common
 from ._aten.layers import _eps, _with_eps
 from ._tensors import array_inside as as_array
@@ -138,7 +138,7 @@ def _of_normalised(g: Any, x: Any, w: Any, eps: Any, n: Any) -> Any:
 def _of_weights(g: Any, d: Any, x: Any, eps: Any, n: Any) -> Any:
     """Of rows of gradients and elements of a weight, (W, S); the sets are x, (1, S, n)."""
     mean, _, variance = _centred(x, eps, n)
-    return (g * (d - _flat(mean)) / _flat(variance).sqrt()).total()
+    return over_roots(g * (d - _flat(mean)), _flat(variance))
 
 
 def _flat(a: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._random_balls import over_roots
 from ._stochastic_rows import _channels, _finite, _number, _weight, _wide, _without_value, batch_norm
 from ._stochastic_rows import batch_norm_backward as of_batch
 from ._tensors import array_inside as as_array
@@ -67,7 +68,7 @@ def _of_squares(g: Any, x: Any, w: Any, eps: Any, n: Any) -> Any:
 def _weight_of_squares(g: Any, x: Any, sets: Any, eps: Any, n: Any) -> Any:
     """Of rows of gradients and elements of a weight, (W, S); the sets are (1, S, n)."""
     variance = ((sets * sets).total() / n + eps).at((..., 0))
-    return (g * x / variance.sqrt()).total()
+    return over_roots(g * x, variance)
 
 
 def rms_norm_backward(at: Any, nearest: Any, g: Any, x: Any, shape: Any, weight: Any, eps: float) -> Any:

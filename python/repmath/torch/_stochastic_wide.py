@@ -6,15 +6,15 @@ decides by the word of the element, all but some 2^-27 of the elements in binary
 rounding of a product and one of a sum, each of at most 2^-53 of itself.
 
 Where c is 0, infinite or NaN the result is that of rounding to nearest: x is 0, or below 2^-1075, which each stochastic rounding to a narrower
-format takes to 0 with x's sign, as rounding to nearest does; or beyond 2^1023; or there is none. The mode random moves what is not 0, however small: it has
+format takes to 0 with x's sign, as rounding to nearest does; or beyond 2^1023; or there is none. The other modes move what is not 0, however small: they have
 a zero where x is a sum of numbers or of products of two, over whole numbers (SUMS), which are multiples of 2^-298.
 
 Sums, that is S/n with S the sum of numbers of the arguments, a whole n and c a number of the narrower format, are known to be c where
 2 n 2^-53 |c| < u for the least of the last bits that are set, u, of all arguments and of c: S - n c is a multiple of u, and below it. The
-mode random needs it, since such numbers are boundaries of it; results of few terms are such numbers often.
+other modes need it, since such numbers are their boundaries; results of few terms are such numbers often.
 
-What the ball leaves open, `_stochastic_values` encloses to as many bits as are needed: an operator that is not there raises. Under the mode random, so is
-what binary64 has as 0. Results in binary64 itself are all enclosed, but NaN; an infinity too where the arguments are finite, since a value that lies below
+What the ball leaves open, `_stochastic_values` encloses to as many bits as are needed: an operator that is not there raises. Under the other modes, so is
+what binary64 has as 0, and under those of one direction what it has as infinite of finite arguments, which may be the largest number. Results in binary64 itself are all enclosed, but NaN; an infinity too where the arguments are finite, since a value that lies below
 2^1024 may be rounded down, and where the enclosure divides by 0 it is one. The enclosure, rounded to nearest, has to give what the operator gave.
 
 That the value is one of numbers, and not of their format, is read off the lines: what they return names a format only to round to it, and so do the
@@ -151,9 +151,8 @@ def _share(call: Call) -> tuple[float, float]:
 
 def _enclosed(at: Any, call: Call, near: Any) -> Any:
     """Results in binary64."""
-    given = [v for v in call.values.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
     finite = np.isfinite(near)
-    if not finite.all() and all(bool(v.isfinite().all()) for v in given):
+    if not finite.all() and _are_finite(call):
         finite = ~np.isnan(near)
     made, left = np.array(near, order="C"), np.flatnonzero(finite).tolist()
     if not left:
@@ -171,11 +170,21 @@ def _enclosed(at: Any, call: Call, near: Any) -> Any:
     last = Last(near.dtype, _random_modes.place(words["mode"], words["seed"], words["stream"]))
     flat = made.reshape(-1)
     last.enclosed(flat, [i for i in left if math.isfinite(plain[i])], checked)
-    for i in left:
-        if math.isinf(plain[i]):
-            with contextlib.suppress(ZeroDivisionError):  # a quotient by 0 is infinite
-                last.enclosed(flat, [i], checked)
+    _large(last, flat, [i for i in left if math.isinf(plain[i])], checked)
     return np.where((made == 0) & (near == 0), near, made)  # the sign of a zero is that of rounding to nearest
+
+
+def _are_finite(call: Call) -> bool:
+    """Whether all arguments are."""
+    given = (v for v in call.values.values() if isinstance(v, torch.Tensor) and v.is_floating_point())
+    return all(bool(v.isfinite().all()) for v in given)
+
+
+def _large(last: Last, flat: Any, left: list[int], value: Any) -> None:
+    """Results at these places, which are infinite to nearest."""
+    for i in left:
+        with contextlib.suppress(ZeroDivisionError):  # a quotient by 0 is infinite
+            last.enclosed(flat, [i], value)
 
 
 def _nearest(value: Fraction) -> float:
@@ -204,9 +213,11 @@ def _settled(at: Any, call: Call, near: Any, c: Any, zeros: bool) -> Any:
         made, undecided = np.where(exact, near, made), undecided & ~exact
     if not zeros:
         undecided |= c == 0
-    if undecided.any():
-        left = np.flatnonzero(undecided).tolist()
-        made = np.array(made, order="C")
-        Last(near.dtype, place).enclosed(made.reshape(-1), left, enclose(call, left))
+    large = np.isinf(c) if words["mode"] in _random_modes.DIRECTED_MODES and _are_finite(call) else np.zeros(c.shape, bool)
+    if undecided.any() or large.any():
+        left, beyond = np.flatnonzero(undecided).tolist(), np.flatnonzero(large).tolist()
+        made, last = np.where(large, near, made), Last(near.dtype, place)
+        last.enclosed(made.reshape(-1), left, enclose(call, left))
+        _large(last, made.reshape(-1), beyond, enclose(call, beyond))
     # A zero has the sign that rounding to nearest gives it.
-    return np.where(plain | (undecided & (made != 0)), made, near)
+    return np.where(plain | large | (undecided & (made != 0)), made, near)
