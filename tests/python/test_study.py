@@ -204,7 +204,9 @@ def test_a_run_that_fails_says_why_and_leaves_the_others(tmp_path, capsys):
     script = tmp_path / "work.py"
     script.write_text(SCRIPT)
     assert cli.main(["study", "arms", f"{script}:broken", "--runs", "2", "--out", str(tmp_path / "out")]) == 2
-    assert "run 0 of CONTROL failed: OSError: no data here" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "run 0 of CONTROL failed: OSError: no data here (broken of " in said and "with the seed 0" in said
+    assert "Traceback" in (tmp_path / "out" / "CONTROL-0.err").read_text()
     with pytest.raises(RuntimeError, match="no function 'absent'"):
         study.arms(f"{script}:absent", 2, out=tmp_path / "out")
     for wrong in ("work.py", f"{script}:", "nowhere.py:train"):
@@ -502,6 +504,22 @@ def net():
     return torch.nn.Linear(1, 1)
 def wrong():
     return 1.0
+def broken(made):
+    return False
+def needs(x):
+    return {"y": torch.ones(x)}
+def sometimes(seen=[]):
+    import beside
+    seen.append(1)
+    if len(seen) == 4:
+        raise KeyError("no such row")
+    return {"y": torch.ones(2) / 3}
+def far(made):
+    raise LookupError("no bound")
+def without():
+    return {}
+def two(seed, rate):
+    return {}
 def single(seed):
     return 3
 def named(seed):
@@ -523,6 +541,29 @@ def named(seed):
         (["arms", "S:step", "--seed", "-1"], "seed must be an integer from 0"),
         (["arms", "S:single", "--runs", "2", "--arm", "IMPL"], "single must return a dict of arrays, not int"),
         (["arms", "S:named", "--runs", "2", "--arm", "IMPL"], "named must return an array of numbers as 'weights', not dict"),
+        (
+            ["arms", "S:without", "--runs", "2", "--arm", "IMPL"],
+            "without must take a seed, its one argument, and without() does not",
+        ),
+        (
+            ["arms", "S:two", "--runs", "2", "--arm", "ALGO"],
+            "two must take a seed, its one argument, and two(seed, rate) does not: missing a required argument: 'rate'",
+        ),
+        (["variability", "S:needs"], "step must take no arguments, and needs(x) does not: missing a required argument: 'x'"),
+        (["variability", "S:step", "--model", "needs"], "model must take no arguments, and needs(x) does not"),
+        (
+            ["variability", "S:sometimes", "--samples", "5"],
+            "step in sample 2 failed with KeyError: 'no such row' (s.py, line 17); 2 of 5 samples are kept in",
+        ),
+        (["cost", "S:sometimes"], "step under pytorch, call 1 of 5, failed with KeyError: 'no such row' (s.py, line 17)"),
+        (["cost", "S:needs"], "step must take no arguments"),
+        (
+            ["localize", "S:step", "--broken", "far"],
+            "broken after run 1, of every rounding to nearest, failed with LookupError: no bound (s.py, line 20)",
+        ),
+        (["localize", "S:step", "--broken", "without"], "broken must take the result of step alone, and without() does not"),
+        (["localize", "S:sometimes", "--samples", "9"], "step in run 4, of sample 1, failed with KeyError: 'no such row'"),
+        (["variability", "B:step"], "failed with ZeroDivisionError: division by zero (b.py, line 2)"),
         (["warden", "--seed", "-1"], "seed must be an integer from 0"),
         (["cost", "nowhere.py:step"], "script 'nowhere.py' is no file"),
     ],
@@ -531,9 +572,60 @@ def test_the_command_line_names_what_is_wrong(arguments, message, tmp_path, caps
     pytest.importorskip("torch")
     script = tmp_path / "s.py"
     script.write_text(STEP)
-    arguments = [a.replace("S:", f"{script}:") for a in arguments]
+    (tmp_path / "beside.py").write_text("")
+    (tmp_path / "b.py").write_text("\n1 / 0\n")
+    arguments = [a.replace("S:", f"{script}:").replace("B:", f"{tmp_path / 'b.py'}:") for a in arguments]
     assert cli.main(["study", *arguments, "--out", str(tmp_path / "out")]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_function_that_raises_is_the_cause():
+    """Of the study's error; what the study checks itself keeps its kind."""
+    block = lambda i: contextlib.nullcontext()  # noqa: E731
+
+    def step():
+        raise OverflowError("too much")
+
+    with pytest.raises(RuntimeError, match="step in sample 0 failed with OverflowError: too much") as seen:
+        study.variability(step, 3, block=block)
+    assert isinstance(seen.value.__cause__, OverflowError)
+    with pytest.raises(RuntimeError, match="function of 4 terms, in call 1, failed with OverflowError") as seen:
+        study.order(lambda x: step(), 4)
+    assert isinstance(seen.value.__cause__, OverflowError)
+    calls = itertools.count()
+    with pytest.raises(RuntimeError, match="of permutation 2, failed with OverflowError"):
+        study.certificate(lambda x: step() if next(calls) == 8 else repmath.sum(x), 4)
+    for call in (lambda: study.order(lambda: 0.0, 4), lambda: study.certificate(lambda x, y: 0.0, 4)):
+        with pytest.raises(TypeError, match="function must take a vector alone"):
+            call()
+    with pytest.raises(TypeError, match="block must take the number of a sample"):
+        study.variability(dict, 3, block=contextlib.nullcontext().__enter__)
+    with pytest.raises(TypeError, match="step must be callable, not int"):
+        study.variability(3, 3, block=block)
+    with pytest.raises(KeyboardInterrupt):
+        study.variability(interrupted, 3, block=block)
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+def test_samples_of_other_results_are_named(tmp_path):
+    block = lambda i: contextlib.nullcontext()  # noqa: E731
+    shapes = itertools.chain((2, 2, 2, 3), itertools.repeat(3))
+    with pytest.raises(ValueError, match="step returns 'y' with another number of elements in sample 2 than in sample 0"):
+        study.variability(lambda: {"y": np.ones(next(shapes))}, 4, block=block)
+    names = iter("aaab")
+    with pytest.raises(ValueError, match="step returns 'a' in sample 0, and not in sample 2"):
+        study.variability(lambda: {next(names): 1.0}, 4, block=block)
+    with pytest.raises(TypeError, match="step must return arrays of numbers, and 'y' is str"):
+        study.variability(lambda: {"y": "three"}, 4, block=block)
+    (tmp_path / "sample-0.npz").write_bytes(b"half of it")
+    with pytest.raises(ValueError, match=r"sample-0\.npz is no sample of a study"):
+        study.variability(lambda: {"y": 1.0}, 4, block=block, keep=tmp_path)
+    (tmp_path / "IMPL-0.npz").write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"IMPL-0\.npz is no run of a study"):
+        study._arms.load(tmp_path / "IMPL-0.npz")
 
 
 def test_an_interrupted_command_says_that_it_goes_on(tmp_path, capsys, monkeypatch):

@@ -11,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -242,8 +243,14 @@ def arms(
                 ]
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
                 if done.returncode != 0:
-                    last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                    raise RuntimeError(f"run {i} of {arm} failed: {last}")
+                    last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}, no message"])[-1]
+                    report = file.with_suffix(".err")
+                    report.write_text(done.stderr, encoding="utf-8")
+                    kept = sum(1 for p in folder.glob("*-*.npz") if not p.name.endswith(".part.npz"))
+                    raise RuntimeError(
+                        f"run {i} of {arm} failed: {last} ({name} of {path} with the seed {number}; all that it said is in {report}, "
+                        f"and {kept} runs that are done stay in {folder})"
+                    )
             results.setdefault(arm, []).append(load(file, setting))
             say(f"{arm}, accuracy {results[arm][-1].accuracy:.4f}")
     return results
@@ -251,7 +258,11 @@ def arms(
 
 def load(file: str | os.PathLike[str], setting: dict[str, str] | None = None) -> Run:
     """A run from its file."""
-    with np.load(file) as data:
+    try:
+        data = np.load(file)
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file} is no run of a study, and has to be removed: {error}") from error
+    with data:
         groups = data["groups"] if "groups" in data else None
         return Run(data["predictions"], data["labels"], data["weights"], groups, float(data["seconds"]), setting or {})
 

@@ -18,6 +18,7 @@ from ._arms import ARMS, as_json, compare, split_script, tests
 from ._arms import arms as run_arms
 from ._cost import cost
 from ._digits import METHODS
+from ._failures import naming, takes
 from ._harmonic import harmonic
 from ._localize import GROUPS, localize
 from ._order import Function, certificate, order
@@ -127,7 +128,9 @@ def _harmonic(args: argparse.Namespace) -> int:
 def _functions(script: str, *more: str) -> list[Callable[..., Any]]:
     """The function that FILE:FUNCTION names, and others of that file."""
     path, name = split_script(script)
-    module = runpy.run_path(path)
+    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))  # as Python does for a script
+    with naming(f"reading {path}"):
+        module = runpy.run_path(path)
     for wanted in (name, *more):
         if not callable(module.get(wanted)):
             raise ValueError(f"{path} has no function {wanted!r}")
@@ -207,7 +210,11 @@ def _variability(args: argparse.Namespace) -> int:
     import repmath.torch
 
     step, *others = _functions(args.script, *([args.model] if args.model else []))
-    model = others[0]() if others else None
+    model = None
+    if others:
+        takes("model", others[0], "no arguments")
+        with naming(f"{args.model} of {split_script(args.script)[0]}"):
+            model = others[0]()
     options = args.mode, args.seed, tuple(args.phase or PHASES), args.loose, args.model
     key = hashlib.sha256(
         repr((args.script, *options)).encode() + pathlib.Path(split_script(args.script)[0]).read_bytes()
@@ -350,6 +357,7 @@ def _guard(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
     """Says what is wrong with the arguments in one line; results that exist stay."""
 
     def inside(args: argparse.Namespace) -> int:
+        places = sys.path[:]
         try:
             return run(args)
         except (ValueError, TypeError, RuntimeError, ImportError, OSError) as error:
@@ -363,5 +371,7 @@ def _guard(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
             )
             print(f"repmath study: interrupted; {kept.format(args.out)}", file=sys.stderr)
             return 130
+        finally:
+            sys.path[:] = places
 
     return inside

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ._failures import naming, takes
 from ._needs import need
 
 
@@ -21,7 +22,17 @@ def cost(step: Callable[[], Any], *, repeats: int = 5) -> dict[str, dict[str, fl
     -------
     dict
         "pytorch", "deterministic" and "repmath", each with "seconds" and "ratio".
+
+    Raises
+    ------
+    ValueError
+        `repeats` is out of its range.
+    TypeError
+        The step takes arguments.
+    RuntimeError
+        The step raised, whose error is the cause.
     """
+    takes("step", step, "no arguments")
     torch = need("torch", "the cost of determinism")
     import repmath.torch
 
@@ -45,7 +56,8 @@ def cost(step: Callable[[], Any], *, repeats: int = 5) -> dict[str, dict[str, fl
     for i in range(repeats + 1):
         for name, run in modes.items():
             start = time.perf_counter()
-            run()
+            with naming(f"step under {name}, call {i} of {repeats},"):
+                run()
             if i > 0:
                 least[name] = min(least[name], time.perf_counter() - start)
     return {name: {"seconds": t, "ratio": t / least["pytorch"]} for name, t in least.items()}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ._failures import Failed, naming, takes
 from ._needs import need
 
 GROUPS = ("layer", "operator", "call")
@@ -51,9 +52,11 @@ class _Search:
         import repmath.torch
 
         self.runs += 1
-        with repmath.torch.stochastic(where=chosen, **self.options):
+        which = f"sample {self.options['sample']}" if "sample" in self.options else "every rounding to nearest"
+        with repmath.torch.stochastic(where=chosen, **self.options), naming(f"step in run {self.runs}, of {which},"):
             self.made = self.step()
-        return bool(self.broken(self.made))
+        with naming(f"broken after run {self.runs}, of {which},"):
+            return bool(self.broken(self.made))
 
     def breaks(self, places: Sequence[str]) -> bool:
         key = frozenset(places)
@@ -96,6 +99,9 @@ def _smallest(search: _Search, places: list[str]) -> tuple[list[str], bool]:
                 parts = min(2 * parts, len(places))
     except KeyboardInterrupt:
         return places, False
+    except Failed as error:
+        shown = ", ".join(places[:8]) + (f" and {len(places) - 8} more" if len(places) > 8 else "")
+        raise Failed(f"{error}; so far {len(places)} places are known to break the result: {shown}") from error.__cause__
     return places, True
 
 
@@ -149,15 +155,18 @@ def localize(
     ------
     ValueError
         The result is broken without perturbation; no sample breaks it; the step varies by itself; an argument is out of its range.
+    TypeError
+        The step takes arguments, or `broken` does not take its result alone.
+    RuntimeError
+        One of them raised, whose error is the cause; the text names the places that are known by then.
     """
     need("torch", "localize")
     if by not in GROUPS:
         raise ValueError(f"by must be one of {', '.join(GROUPS)}, not {by!r}")
     if isinstance(samples, bool) or not hasattr(samples, "__index__") or samples < 1:
         raise ValueError(f"samples must be an integer of at least 1, not {samples!r}")
-    for name, value in (("step", step), ("broken", broken)):
-        if not callable(value):
-            raise TypeError(f"{name} must be callable, not {type(value).__name__}")
+    takes("step", step, "no arguments")
+    takes("broken", broken, "the result of step alone", None)
     options = {"seed": seed, "mode": mode, "phases": phases, "strict": strict}
     search = _Search(step, broken, by, options, progress)
     bad, calls = search.calls(lambda call: False)

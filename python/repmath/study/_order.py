@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._failures import naming, takes
 from ._needs import need
 
 Function = Callable[[np.ndarray], Any]
@@ -101,7 +102,8 @@ class _Probe:
         x = np.ones(self.n, self.dtype)
         x[i], x[j] = self.large, -self.large
         self.asked += 1
-        left = float(self.function(x))
+        with naming(f"function of {self.n} terms, in call {self.asked},"):
+            left = float(self.function(x))
         if not left.is_integer() or not 0 <= left <= self.n - 2:
             raise ValueError(f"function is no sum of its elements: of ones, M at {i} and -M at {j} it made {left}")
         return self.n - int(left)
@@ -221,8 +223,13 @@ def order(function: Function, n: int, dtype: Any = np.float32) -> Tree:
     ------
     ValueError
         The function adds nothing up, or not in an order that is the same in every call.
+    TypeError
+        It does not take a vector alone.
+    RuntimeError
+        It raised, and its error is the cause.
     """
     n = _check(n)
+    takes("function", function, "a vector alone", None)
     probe = _Probe(function, n, np.dtype(dtype))
     row = [probe.leaves(0, j) for j in range(1, n)]
     if all(v == 2 for v in row) and all(probe.leaves(i, j) == 2 for i, j in itertools.combinations(range(1, n), 2)):
@@ -254,6 +261,7 @@ def certificate(
         "free" (bool), "pairs" with a subtree of more than two leaves, and "values" seen.
     """
     n = _check(n)
+    takes("function", function, "a vector alone", None)
     probe = _Probe(function, n, np.dtype(dtype))
     pairs = [pair for pair in itertools.combinations(range(n), 2) if probe.leaves(*pair) != 2]
     rng = np.random.default_rng(seed)
@@ -266,6 +274,8 @@ def certificate(
         if setting is not None:
             setting()
         generator = np.random.default_rng(seed + 1)
-        for _ in range(permutations):
-            values.add(np.asarray(function(generator.permutation(terms))).tobytes())
+        for k in range(permutations):
+            terms_of_call = generator.permutation(terms)
+            with naming(f"function of {n} terms, of permutation {k},"):
+                values.add(np.asarray(function(terms_of_call)).tobytes())
     return {"free": not pairs and len(values) == 1, "pairs": pairs, "values": len(values), "calls": probe.asked}

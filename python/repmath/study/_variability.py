@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._digits import PRECISION, Digits, check_samples, digits
+from ._failures import naming, takes
 from ._progress import progress as progress_of
 
 Block = Callable[[int], AbstractContextManager[Any]]
@@ -23,7 +25,10 @@ def _held(found: Any, most: int) -> _Sample:
         kind = str(getattr(value, "dtype", "float64")).removeprefix("torch.")
         if hasattr(value, "detach"):
             value = value.detach().cpu().double().numpy()  # NumPy has no bfloat16
-        array = np.array(value, np.float64).reshape(-1)
+        try:
+            array = np.array(value, np.float64).reshape(-1)
+        except (TypeError, ValueError):
+            raise TypeError(f"step must return arrays of numbers, and {str(name)!r} is {type(value).__name__}") from None
         sample[str(name)] = array[:: max(1, -(-array.size // most))], PRECISION.get(kind, 53)
     return sample
 
@@ -62,9 +67,12 @@ def _watched(model: Any) -> Iterator[dict[str, Any]]:
 
 
 def _load(file: pathlib.Path) -> _Sample:
-    with np.load(file) as data:
-        names = [str(n) for n in data["names"]]
-        return {name: (data[f"v{i}"], int(data["bits"][i])) for i, name in enumerate(names)}
+    try:
+        with np.load(file) as data:
+            names = [str(n) for n in data["names"]]
+            return {name: (data[f"v{i}"], int(data["bits"][i])) for i, name in enumerate(names)}
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file} is no sample of a study, and has to be removed: {error}") from error
 
 
 def _save(file: pathlib.Path, sample: _Sample) -> None:
@@ -73,6 +81,17 @@ def _save(file: pathlib.Path, sample: _Sample) -> None:
     values = {f"v{i}": v for i, (v, _) in enumerate(sample.values())}
     np.savez(unfinished, names=np.array(list(sample)), bits=np.array([b for _, b in sample.values()]), **values)  # type: ignore[arg-type]
     unfinished.replace(file)  # a file that is there is whole
+
+
+def _alike(first: _Sample, other: _Sample, i: int) -> None:
+    """Raises where a sample has other results than the first."""
+    for name in {**first, **other}:
+        if name not in first or name not in other:
+            raise ValueError(
+                f"step returns {name!r} in sample {i if name in other else 0}, and not in sample {0 if name in other else i}"
+            )
+        if first[name][0].shape != other[name][0].shape:
+            raise ValueError(f"step returns {name!r} with another number of elements in sample {i} than in sample 0")
 
 
 def variability(
@@ -121,16 +140,24 @@ def variability(
     ValueError
         There are too few samples, or the step varies by itself.
     TypeError
-        The step returns no dict.
+        The step takes arguments, or returns no dict of arrays of numbers.
+    RuntimeError
+        The step raised, whose error is the cause; samples that are done stay in the folder.
     """
+    takes("step", step, "no arguments")
+    takes("block", block, "the number of a sample", 0)
     if isinstance(samples, bool) or not hasattr(samples, "__index__") or samples < 2:
         raise ValueError(f"samples must be an integer of at least 2, not {samples!r}")
     check_samples(samples, **{k: v for k, v in options.items() if k in ("method", "probability", "confidence")})
     folder = None if keep is None else pathlib.Path(keep)
 
+    def there() -> str:
+        done = [] if folder is None else [j for j in range(samples) if (folder / f"sample-{j}.npz").exists()]
+        return f"; {len(done)} of {samples} samples are kept in {folder}" if done else ""
+
     def fresh(i: int) -> _Sample:
         with _watched(model) as seen:
-            with block(i):
+            with block(i), naming(f"step in sample {i}", there):
                 found = step()
             made = _held(found, most)
         return made | (_held(seen, most) if seen else {})
@@ -158,5 +185,6 @@ def variability(
     say("sample 0")
     for i in range(1, samples):
         runs.append(sample(i))
+        _alike(first, runs[-1], i)
         say(f"sample {i}")
     return {name: digits(np.stack([r[name][0] for r in runs]), precision=first[name][1], **options) for name in first}

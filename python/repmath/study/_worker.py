@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from ._failures import takes
+
 
 def main(path: str, name: str, seed: str, reproducible: str, result: str) -> None:
     sys.path.insert(0, str(pathlib.Path(path).resolve().parent))
     module = runpy.run_path(path)
     if name not in module:
         raise SystemExit(f"{path} has no function {name!r}")
+    try:
+        takes(name, module[name], "a seed, its one argument", 0)
+    except TypeError as error:
+        raise SystemExit(str(error)) from None
     if reproducible == "1":
         import repmath.torch
 
