@@ -10,7 +10,7 @@ import rounding_oracle
 
 torch = pytest.importorskip("torch")
 
-from repmath.torch import _stochastic_steps, reproducible, stochastic  # noqa: E402
+from repmath.torch import UncoveredOperatorError, _stochastic_steps, reproducible, stochastic  # noqa: E402
 from repmath.torch._aten import common  # noqa: E402
 from repmath.torch._stepwise import HERE  # noqa: E402
 
@@ -594,7 +594,50 @@ def unscaled(dtype):
     return call, steps
 
 
+def places(length, periodic):
+    """min(i, d - i) and d."""
+    d = length if periodic else length - 1
+    return np.array([mpq(min(i, d - i)) for i in range(length)], object), mpq(d)
+
+
+def hann_window(dtype):
+    j, d = places(11, True)
+
+    def steps(o):
+        s = o.w("sinpi", o.wide(j / d))
+        return o.narrow(o.wide(s * s))
+
+    return lambda: torch.hann_window(11, dtype=dtype), steps
+
+
+def hamming_window(dtype):
+    j, d = places(10, False)
+
+    def steps(o):
+        turned = o.wide(o.w("cospi", o.wide(2 * j / d)) * mpq(0.4))
+        return o.narrow(o.wide(mpq(0.55) - turned))
+
+    return lambda: torch.hamming_window(10, False, alpha=0.55, beta=0.4, dtype=dtype), steps
+
+
+def blackman_window(dtype):
+    j, d = places(9, False)
+
+    def steps(o):
+        once, twice = (o.w("cospi", o.wide(k * j / d)) for k in (2, 4))
+        less = o.wide(mpq(0.42) - o.wide(once * mpq(0.5)))
+        return o.narrow(o.wide(less + o.wide(twice * mpq(0.08))))
+
+    return lambda: torch.blackman_window(9, False, dtype=dtype), steps
+
+
+def bartlett_window(dtype):
+    j, d = places(11, True)
+    return lambda: torch.bartlett_window(11, dtype=dtype), lambda o: o.narrow(o.wide(2 * j / d))
+
+
 CASES = [
+    hann_window, hamming_window, blackman_window, bartlett_window,
     mish, mish_backward, elu, elu_backward, celu, softplus, logit, logit_backward, glu_backward, hardswish, sinc, ldexp, logaddexp2, mvlgamma,
     logcumsumexp, norm_of_order_3, norm_of_order_1, dist, cdist, cdist_backward, pdist_backward, renorm, weight_norm, weight_norm_backward,
     binary_cross_entropy, binary_cross_entropy_backward, soft_margin, multi_margin, scatter_reduce_mean, embedding_bag_backward, grid_sample,
@@ -620,6 +663,23 @@ def compare(case, dtype, mode):
 @pytest.mark.parametrize("case", CASES)
 def test_steps(case, dtype, mode):
     compare(case, dtype, mode)
+
+
+def test_windows_have_numbers_of_arrays():
+    """In every mode, also where a window has no numbers of its own to round: of one element, or of none; the Kaiser window is refused."""
+    made = {}
+    for mode in (*rounding_oracle.MODES, *rounding_oracle.DIRECTED):
+        with stochastic(SEED, SAMPLE, mode) as block:
+            made[mode] = [getattr(torch, f"{name}_window")(24) for name in ("hann", "hamming", "blackman", "bartlett")]
+            assert block.calls == 4
+            assert mode == "up_down" or torch.hann_window(1).tolist() == [1.0]  # up_down moves numbers of the format too
+            assert torch.hann_window(0).tolist() == []
+            with pytest.raises(UncoveredOperatorError, match="kaiser_window"):
+                torch.kaiser_window(24)
+    with reproducible():
+        plain = [getattr(torch, f"{name}_window")(24) for name in ("hann", "hamming", "blackman", "bartlett")]
+    for found in made.values():
+        assert not any(torch.equal(a, b) for a, b in zip(found[:3], plain[:3], strict=True))
 
 
 @pytest.mark.parametrize("spoiled", ["words", "nearest"])
