@@ -341,6 +341,32 @@ def test_values_beside_the_threshold_of_their_element():
     check_beside_thresholds()
 
 
+def test_other_definitions_are_seen():
+    """Controls: a threshold of w or w + 1 in place of w + 1/2, of the word's upper half, of the next element, and a threshold that moves what it equals."""
+    n = 400
+    words = rounding.words(n + 1, SEED, STREAM).tolist()
+    hairs = [(0, 2.0**-60, -(2.0**-60), 2.0**-34, -(2.0**-34))[i % 5] for i in range(n)]  # in units of the last place
+    x = np.stack([np.ones(n), [(w + 0.5) * 2.0**-55 for w in words[:n]], np.array(hairs) * 2.0**-23], 1)
+    fractions = [sum(map(Fraction, row[1:])) * 2**23 for row in x.tolist()]
+    away = rounding.sum(x, "stochastic", axis=1, dtype=np.float32, seed=SEED, stream=STREAM) > 1
+
+    def differ(definition):
+        return sum(bool(a) != definition(f, i) for i, (a, f) in enumerate(zip(away.tolist(), fractions, strict=True)))
+
+    def threshold(twice, bits=32):
+        return Fraction(twice, 2 ** (bits + 1))
+
+    assert differ(lambda f, i: f > threshold(2 * words[i] + 1)) == 0
+    for spoiled in (
+        lambda f, i: f > threshold(2 * words[i]),
+        lambda f, i: f > threshold(2 * words[i] + 2),
+        lambda f, i: f > threshold(2 * (words[i] >> 16) + 1, 16),
+        lambda f, i: f > threshold(2 * words[i + 1] + 1),
+        lambda f, i: f >= threshold(2 * words[i] + 1),
+    ):
+        assert differ(spoiled) >= n // 5
+
+
 def test_a_last_step_without_a_radius_is_seen():
     """The control of the test above: sums that binary64 rounded first are wrong for some of these."""
     y, _ = beside_thresholds()
