@@ -1,6 +1,7 @@
 """Formulas of repmath.torch.stochastic(): softmax, norms, losses, means, optimiser steps, against values of 400 digits and their words; by
 binary64 balls and by enclosures alone."""
 
+import math
 from fractions import Fraction
 
 import gmpy2
@@ -614,6 +615,66 @@ def test_unmodified_models_train(mode):
 
     assert run(1) == run(1)
     assert (run(1) == run(2)) == (mode in rounding_oracle.DIRECTED)  # which ask no words
+
+
+@pytest.mark.parametrize("mode", (*rounding_oracle.MODES, *rounding_oracle.DIRECTED))
+@pytest.mark.parametrize("eight", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_conversions_to_numbers_of_8_bits(dtype, eight, mode):
+    """By the list of all numbers of the format; a number of it stays, and so does a copy to a wider one."""
+    codes = torch.arange(127, dtype=torch.uint8)
+    every = [Fraction(v) for v in codes.view(eight).double().tolist() if math.isfinite(v)]
+    x = torch.cat((torch.linspace(-3, 3, 40), torch.tensor([0.0, 2.0**-17, -(2.0**-11), 1.5, -400.0, 301.0, 17.3]))).to(dtype)
+    words = rounding_oracle.words(5, 3 << 32, 0, x.numel()).tolist()
+    near = x.to(eight).view(torch.uint8).tolist()
+    want = []
+    for v, w, code in zip(x.double().tolist(), words, near, strict=True):
+        size = abs(Fraction(v))
+        k = max(i for i, number in enumerate(every) if number <= size)
+        f = (size - every[k]) / (every[k + 1] - every[k])
+        if mode == "up_down":
+            want.append(code if code & 127 == 0 else code + (1 if w >> 31 else -1))
+            continue
+        away = {
+            "stochastic": f > Fraction(2 * w + 1, 2**33),
+            "random": f and w >> 31,
+            "toward_zero": False,
+            "down": f and v < 0,
+            "up": f and v > 0,
+        }[mode]
+        want.append(k + bool(away) | (128 if math.copysign(1, v) < 0 else 0))
+    with stochastic(5, 3, mode) as block:
+        made = x.to(eight)
+        assert block.calls == 1
+        wide = made.float()
+        assert block.calls == 2 and torch.equal(wide, made.float())
+        held = torch.empty(made.shape, dtype=torch.float16).copy_(made)
+    assert made.view(torch.uint8).tolist() == want
+    assert torch.equal(held.float(), wide)
+    into = torch.zeros(x.numel() * 2, dtype=eight)[::2]
+    with stochastic(5, 3, mode):
+        into.copy_(x)
+    assert into.contiguous().view(torch.uint8).tolist() == want
+    with repmath.rounding.scope(mode, seed=5, sample=3):
+        if dtype is not torch.bfloat16:
+            own = repmath.to_float8(x.numpy(), str(eight).removeprefix("torch."))
+            assert own.view(np.uint8).tolist() == want
+    large = torch.tensor([1e6, -1e6], dtype=dtype)
+    with stochastic(5, 3, mode):
+        made = large.to(eight).double().tolist()
+    most = float(every[-1])
+    ends = (
+        [most, -most]
+        if mode == "toward_zero"
+        else [math.inf, -most]
+        if mode == "up"
+        else [most, -math.inf]
+        if mode == "down"
+        else [math.inf, -math.inf]
+    )
+    if eight is torch.float8_e4m3fn:
+        ends = [v if abs(v) == most else math.nan for v in ends]
+    assert np.array_equal(made, ends, equal_nan=True), (made, ends)
 
 
 @pytest.mark.parametrize("what", ["forward", "input", "weight"])

@@ -20,6 +20,7 @@ from . import (
     _stochastic_complex,
     _stochastic_direct,
     _stochastic_draws,
+    _stochastic_eight,
     _stochastic_lists,
     _stochastic_matrices,
     _stochastic_operators,
@@ -268,6 +269,13 @@ def _baddbmm(at: _Place, bias: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *
 
 def _copy(at: _Place, into: torch.Tensor, x: torch.Tensor, non_blocking: bool = False) -> Any:
     """To a wider format, or its own, a copy rounds nothing; nor does one of integers that the format holds, or to integers."""
+    if _stochastic_eight.is_one(into.dtype) and into.dtype is not x.dtype and not x.is_complex():
+        at.into = None
+        wide = x.expand(into.shape)
+        return into.copy_(_stochastic_eight.rounded(at, wide.to(into.dtype), wide))
+    if _stochastic_eight.is_one(x.dtype) and into.dtype in FORMATS:
+        at.into = None
+        return into.copy_(x)
     if into.dtype not in FORMATS or (not x.is_floating_point() and _stochastic_rows.held(x, into.dtype)):
         at.into = None
         return into.copy_(x)
@@ -286,7 +294,8 @@ def _rounds_nothing(x: Any, made: Any) -> bool:
     """Whether a copy has the numbers of x, in their format or a wider one."""
     if not isinstance(x, torch.Tensor) or not isinstance(made, torch.Tensor):
         return False
-    wider = x.dtype in FORMATS and made.dtype in FORMATS and made.dtype.itemsize > x.dtype.itemsize
+    known = x.dtype in FORMATS or _stochastic_eight.is_one(x.dtype)
+    wider = known and made.dtype in FORMATS and made.dtype.itemsize > x.dtype.itemsize
     return made.dtype is x.dtype or wider
 
 
@@ -708,6 +717,8 @@ class _Mode(TorchDispatchMode):
                 and _rounds_nothing(args[name == "copy_.default"], made)
             ):
                 return made
+            if isinstance(made, torch.Tensor) and _stochastic_eight.is_one(made.dtype):
+                return _stochastic_eight.moved(at, made)
             return self._perturbed(at, name, made)
         if name.startswith("_foreach_"):
             return self._list(at, name, func, args, kwargs)
@@ -801,6 +812,8 @@ class _Mode(TorchDispatchMode):
             try:
                 if nearest is None:
                     nearest = func(args[0].clone() if inplace else args[0], *args[1:], **kwargs)
+                if isinstance(nearest, torch.Tensor) and _stochastic_eight.is_one(nearest.dtype):
+                    return nearest if nearest.dtype is args[0].dtype else _stochastic_eight.rounded(at, nearest, args[0])
                 if not args[0].numel() or not any(t.numel() for t in _tensors(nearest)):
                     return nearest
                 if name == "_to_copy.default":
