@@ -1,9 +1,10 @@
 # Prepared calls of PyTorch's operators on plain tensors: no arrays and no Python code stand between the dispatcher and the C library.
 #
 # An operator's prepared call gets the arguments that ATen's dispatcher hands to a mode (`run`). If it needs more than addresses and sizes
-# (tensors have gaps, several formats or shared memory; they are subclasses; the format does not hold a number), it returns NotImplemented
+# (tensors have gaps and many elements, several formats or shared memory; they are subclasses; the format does not hold a number), it returns NotImplemented
 # before anything is written, and the table's function takes the call. Results have the bits of that function.
 
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Clear
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN, fabs, fma, frexp, isinf, isnan, ldexp
@@ -17,6 +18,7 @@ ctypedef rm_status (*_Binary)(int64_t n, const void *x, ptrdiff_t sx, const void
 cdef enum:
     MAX_OPERANDS = 3
     MAX_AXES = 8
+    GATHERED = 4096  # elements up to which operands with gaps are copied
     SHORT_RUN = 128  # elements of one step that are copied where operands are broadcast, into blocks of these many
     SHORT_BLOCK = 2048
 
@@ -102,6 +104,28 @@ cdef bint _operand(object t, Operand *o) except -1:
         o.n *= v.shape[i]
     o.data = <char *>v.data + v.byte_offset
     return o.n > 0 and v.data is not NULL
+
+
+cdef bint _gathered(object t, Operand *o, list held) except -1:
+    """The same of a tensor of few elements whose strides descend, with gaps between them: of a copy, which is put into held. A new tensor like
+    it has no gaps."""
+    cdef rm_py_strided x
+    cdef int64_t last = 0
+    cdef int i
+    if not _strided(t, &x, &o.n) or x.format < 0 or o.n > GATHERED:
+        return False
+    for i in range(x.ndim - 1, -1, -1):
+        if x.shape[i] != 1:
+            if x.stride[i] <= last:
+                return False
+            last = x.stride[i]
+        o.shape[i] = x.shape[i]
+    o.format, o.ndim = x.format, x.ndim
+    memory = PyBytes_FromStringAndSize(NULL, o.n * _SIZES[x.format])
+    held.append(memory)
+    o.data = PyBytes_AsString(memory)
+    rm_py_spread(&x, x.ndim, x.shape, o.data)
+    return True
 
 
 cdef bint _same_shape(const Operand *a, const Operand *b) noexcept:
@@ -279,8 +303,8 @@ cdef class Elementwise(Call):
         p.count, p.number, p.formula = 1, -1, self.formula
         return self.formula >= 0 and not isnan(p.a)
 
-    cdef bint _understood(self, tuple args, dict kwargs, Problem *p) except -1:
-        """Whether the call can be taken. Sets its problem."""
+    cdef bint _understood(self, tuple args, dict kwargs, Problem *p, list held) except -1:
+        """Whether the call can be taken. Sets its problem. Copies of operands with gaps are put into held; None: these are not taken."""
         cdef int i, given = <int>len(args), rule = self.rule, tensors = self.tensors
         cdef double alpha = 1.0
         p.number, p.formula, p.second, p.like, p.function, p.count = -1, -1, -1, 0, NULL, tensors
@@ -302,7 +326,7 @@ cdef class Elementwise(Call):
         if given > tensors + (rule == FORMULA and self.place == tensors) + (rule == BEFORE) + 2 * (rule == CLAMP):
             return False
         for i in range(tensors):
-            if not _operand(args[i], &p.operand[i]):
+            if not _operand(args[i], &p.operand[i]) and not (held is not None and _gathered(args[i], &p.operand[i], held)):
                 if i != 1 or rule not in (OPERANDS, SUM, POWER) or not _number(args[1], &p.a):
                     return False
                 p.count = 1
@@ -366,7 +390,8 @@ cdef class Elementwise(Call):
         cdef Operand to
         cdef int i
         cdef rm_status status
-        if not self._understood(args, kwargs, &p) or not _shaped(&p):
+        cdef list held = [] if self.into == NEW else None
+        if not self._understood(args, kwargs, &p, held) or not _shaped(&p):
             return NotImplemented
         if self.into == NEW:
             if p.like >= 0:
@@ -409,7 +434,7 @@ cdef class Elementwise(Call):
         cdef int64_t open = 0
         cdef int k
         cdef rm_status status
-        if not self._understood(args, kwargs, &p) or p.second >= 0 or p.formula > RM_FORMULA_SIGMOID:
+        if not self._understood(args, kwargs, &p, None) or p.second >= 0 or p.formula > RM_FORMULA_SIGMOID:
             return NotImplemented
         x, which = &p.operand[p.number == 0], self.name
         if x.format == RM_FORMAT_F64:

@@ -104,7 +104,7 @@ cdef class Foreach(Call):
         cdef list made
         for i in range(n):
             p, to = &parts[i].problem, &parts[i].to
-            if not self.each._understood(tuple([v[i] if type(v) is list else v for v in args]), kwargs, p) or not _shaped(p):
+            if not self.each._understood(tuple([v[i] if type(v) is list else v for v in args]), kwargs, p, None) or not _shaped(p):
                 return NotImplemented
             # Results have the shape of the first operand.
             if p.like != 0 or not _same_shape(&p.operand[0], &p.operand[p.number == 0]):
