@@ -15,6 +15,23 @@ RM_API rm_status rm_cuda_sgd_step(int format, int64_t n, void *p, const void *g,
 RM_API rm_status rm_cuda_adam_step(int format, int64_t n, void *p, const void *g, void *m, void *v, void *w,
                                    const rm_adam_options *options, rm_cuda_stream stream);
 
+/* The arrays of one tensor of a list, as those of rm_sgd_step and rm_adam_step: SGD has m, the momentum buffer, alone. */
+typedef struct {
+  int64_t n;
+  void *p;
+  const void *g;
+  void *m, *v, *w;
+} rm_cuda_step_arrays;
+
+/* One step of each of `count` tensors of one format, with the same options: the bits of `count` calls for one tensor, by a
+ * launch for each 64 tensors. Tensors may have no elements; their arrays are not looked at. w is NULL in all of them or in
+ * none. The list is read on the host, before the function returns. Errors in it are those of argument 3, and then nothing is
+ * launched. RM_ERR_OVERLAP: an array that is written shares bytes with another of the list; gradients may share theirs. */
+RM_API rm_status rm_cuda_sgd_steps(int format, int64_t count, const rm_cuda_step_arrays *tensors,
+                                   const rm_sgd_options *options, rm_cuda_stream stream);
+RM_API rm_status rm_cuda_adam_steps(int format, int64_t count, const rm_cuda_step_arrays *tensors,
+                                    const rm_adam_options *options, rm_cuda_stream stream);
+
 /* An exact sum of products x[i] y[i] occupies this many bytes of device memory, aligned to 8. If all bytes are 0, it is the
  * empty sum. */
 enum { RM_CUDA_ACCUMULATOR_BYTES = 2048 };

@@ -13,7 +13,7 @@ namespace {
 
 template <class Operation, rm_row_fn *element>
 __global__ void __launch_bounds__(RM_BIG_THREADS)
-    accurate_kernel(Operation f, rm_undecided_set undecided, char *stacks, int64_t stack) {
+    accurate_kernel(const __grid_constant__ Operation f, rm_undecided_set undecided, char *stacks, int64_t stack) {
   big_begin(stacks, stack);
   each_undecided(undecided, [&](int64_t i) {
     rm_row_state state = {};

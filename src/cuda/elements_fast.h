@@ -17,7 +17,8 @@ RM_FN int rm_row_defer(rm_row_state *s) {
 namespace {
 
 template <class Operation, rm_row_fn *element>
-__global__ void __launch_bounds__(RM_BLOCK) elements_kernel(Operation f, int64_t n, rm_undecided_set undecided) {
+__global__ void __launch_bounds__(RM_BLOCK)
+    elements_kernel(const __grid_constant__ Operation f, int64_t n, rm_undecided_set undecided) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     rm_row_state state = {};

@@ -3,8 +3,13 @@
 
 extern "C" rm_status rm_cuda_sgd_step(int format, int64_t n, void *p, const void *g, void *b, const rm_sgd_options *options,
                                       rm_cuda_stream stream) {
-  rm_optimizer o = optimizer_of(RM_SGD, format, n, p, g);
-  o.m = static_cast<char *>(b);
+  const rm_cuda_step_arrays tensor = {n, p, g, b, nullptr, nullptr};
+  rm_optimizer o = optimizer_of(RM_SGD, format, tensor);
   const rm_status status = rm_sgd_check(&o, options);
-  return status || n == 0 ? status : launch_steps<false>(o, stream);
+  return status || n == 0 ? status : launch_steps<false>(o, 1, &tensor, stream);
+}
+
+extern "C" rm_status rm_cuda_sgd_steps(int format, int64_t count, const rm_cuda_step_arrays *tensors,
+                                       const rm_sgd_options *options, rm_cuda_stream stream) {
+  return steps_of_list<false>(RM_SGD, format, count, tensors, options, rm_sgd_check, stream);
 }

@@ -72,14 +72,14 @@ static inline int cudaGetDeviceCount(int *n) {
  * was given back, which stream was last told to wait for which, and how often the host waited. And what it may set: how many
  * allocations and fillings of memory succeed before one is refused, if not -1, whether streams are being captured, the ratio
  * of the device's rates in binary32 and binary64, and of how many milliseconds each next time between events is longer than
- * the last one. A program and its library have one record. */
+ * the last one. And how many kernels were launched. A program and its library have one record. */
 struct emulated_record {
   int64_t blocks;
   void *released_on, *waiting, *awaited;
-  int64_t host_waits, before_refusal, captured, taken, single_to_double, elapsed, slower;
+  int64_t host_waits, before_refusal, captured, taken, single_to_double, elapsed, slower, launches;
 };
 __attribute__((visibility("default"))) inline emulated_record emulated_calls = {0, nullptr, nullptr, nullptr, 0, -1,
-                                                                                0, 0,       0,       0,       0};
+                                                                                0, 0,       0,       0,       0, 0};
 extern "C" __attribute__((visibility("default"), used)) inline emulated_record *emulated_device() { return &emulated_calls; }
 
 static inline bool emulated_refuses() {
@@ -361,6 +361,7 @@ static void emulated_order(unsigned block, unsigned round) {
 
 template <class F> void emulate_launch(unsigned grid, unsigned block, F body) {
   if (block > EMULATED_THREADS) abort();
+  emulated_calls.launches++;
   if (!emulated.stacks) emulated.stacks = static_cast<char *>(aligned_alloc(4096, size_t(EMULATED_STACK) * EMULATED_THREADS));
   emulated.call = [](void *f) { (*static_cast<F *>(f))(); };
   emulated.context = &body;

@@ -76,6 +76,85 @@ static void beside_a_limit(int format, int bits) {
       [&] { return rm_cuda_adam_step(format, 2, ARRAYS(gpu), nullptr, &o, nullptr); });
 }
 
+/* Lists: sizes about those of a thread's word, of a warp and of a block's chunk, and none; of every three tensors the
+ * arrays of one are aligned to words, of one to elements, and of one to nothing. */
+enum { TENSORS = 75, PLACE = 9 << 10, LIST = TENSORS * 5 * PLACE };
+static char cpu_list[LIST];
+alignas(16) BOTH_SIDES char gpu_list[LIST];
+static const int64_t list_sizes[21] = {1, 0, 33, 7, 513, 1024, 1, 1029, 8, 0, 256, 4, 515, 31, 2, 1023, 100, 16, 9, 64, 63};
+
+static void fill_list(int format, uint64_t seed) {
+  memset(cpu_list, 0x5a, sizeof cpu_list);
+  const int size = widths[format];
+  for (int t = 0; t < TENSORS; t++)
+    for (int k = 0; k < 5; k++) {
+      char *const at = cpu_list + (t * 5 + k) * PLACE;
+      char *const first = at + (t % 3 == 0 ? 0 : t % 3 == 1 ? size : 1);
+      const uint64_t stream = static_cast<uint64_t>(t * 5 + k);
+      if (t % 5 == 4) {
+        rm_random_words32(seed, stream, 0, 2100, reinterpret_cast<uint32_t *>(at), 4);
+        memmove(first, at, 8400);
+      } else {
+        rm_random_uniform(format, seed, stream, 0, 1040, k < 3 ? -1 : 0, 1.5, first, size);
+      }
+    }
+  memcpy(gpu_list, cpu_list, sizeof cpu_list);
+}
+
+static void listed(int format, int count, rm_cuda_step_arrays *tensors, char *base, bool largest) {
+  const int size = widths[format];
+  for (int t = 0; t < count; t++) {
+    char *const at = base + t * 5 * PLACE + (t % 3 == 0 ? 0 : t % 3 == 1 ? size : 1);
+    tensors[t] = {list_sizes[t % 21], at, at + PLACE, at + 2 * PLACE, at + 3 * PLACE, largest ? at + 4 * PLACE : nullptr};
+  }
+}
+
+#if defined(RM_TEST_EMULATE)
+extern "C" emulated_record *emulated_device();
+static int64_t launches() { return emulated_device()->launches; }
+#else
+static int64_t launches() { return 0; }
+#endif
+
+template <class F, class G> static void lists(const char *what, int format, int count, bool largest, F on_cpu, G on_gpu) {
+  rm_cuda_step_arrays here[TENSORS], there[TENSORS];
+  listed(format, count, here, cpu_list, largest), listed(format, count, there, gpu_list, largest);
+  fill_list(format, 17);
+  compare_memory(
+      what, cpu_list, gpu_list,
+      [&] {
+        rm_status status = RM_OK;
+        for (int t = 0; t < count && status == RM_OK; t++) status = on_cpu(here[t]);
+        return status;
+      },
+      [&] { return on_gpu(count, there); });
+  int64_t full = 0;
+  for (int t = 0; t < count; t++) full += here[t].n != 0;
+  const int64_t before = launches();
+  check(on_gpu(count, there) == RM_OK && device_idle(), what);
+  const int64_t each = launches() - before;
+  check(each <= 2 * ((full + 63) / 64), "a launch for 64 tensors");
+  /* A control: a gradient of another tensor is seen. */
+  fill_list(format, 17);
+  there[0].g = there[2].g;
+  for (int t = 0; t < count; t++) check(on_cpu(here[t]) == RM_OK, what);
+  check(on_gpu(count, there) == RM_OK && device_idle() && memcmp(cpu_list, gpu_list, sizeof cpu_list) != 0,
+        "another tensor's gradient");
+}
+
+static void sgd_lists(int format, int count, const rm_sgd_options &o) {
+  lists(
+      "sgd of a list", format, count, false,
+      [&](const rm_cuda_step_arrays &t) { return rm_sgd_step(format, t.n, t.p, t.g, t.m, &o); },
+      [&](int n, const rm_cuda_step_arrays *t) { return rm_cuda_sgd_steps(format, n, t, &o, nullptr); });
+}
+static void adam_lists(int format, int count, bool largest, const rm_adam_options &o) {
+  lists(
+      "adam of a list", format, count, largest,
+      [&](const rm_cuda_step_arrays &t) { return rm_adam_step(format, t.n, t.p, t.g, t.m, t.v, t.w, &o); },
+      [&](int n, const rm_cuda_step_arrays *t) { return rm_cuda_adam_steps(format, n, t, &o, nullptr); });
+}
+
 static void clip(int format, int kind, int64_t n, double max_norm) {
   fill(format, kind, 13);
   rm_accumulator *sum = rm_accumulator_new();
@@ -123,6 +202,39 @@ static void refusals() {
   check(rm_cuda_clip_to_norm(RM_FORMAT_F64, 2, g, nullptr, 1, nullptr) == RM_STATUS(RM_ERR_NULL, 4), "null");
 }
 
+static void refusals_of_lists() {
+  const rm_sgd_options s = {0.1, 0.9, 0, 0, 0, 0, 0}, plain = {0.1, 0, 0, 0, 0, 0, 0};
+  const rm_adam_options a = {0.1, 0.9, 0.99, 1e-8, 0, 1, 0, 0}, zeroth = {0.1, 0.9, 0.99, 1e-8, 0, 0, 0, 0};
+  rm_cuda_step_arrays t[4];
+  const int f64 = RM_FORMAT_F64;
+  fill_list(f64, 3);
+  const auto sgd = [&](int64_t n, const rm_sgd_options *o) { return rm_cuda_sgd_steps(f64, n, t, o, nullptr); };
+  const auto adam = [&](int64_t n, const rm_adam_options *o) { return rm_cuda_adam_steps(f64, n, t, o, nullptr); };
+  const auto whole = [&] { listed(f64, 4, t, gpu_list, true); };
+  whole();
+  check(rm_cuda_sgd_steps(4, 4, t, &s, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "format");
+  check(rm_cuda_adam_steps(-1, 4, t, &a, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "format");
+  check(sgd(-1, &s) == RM_STATUS(RM_ERR_SIZE, 2) && sgd(0, &s) == RM_OK, "count");
+  check(rm_cuda_sgd_steps(f64, 0, nullptr, &s, nullptr) == RM_OK, "no list");
+  check(rm_cuda_sgd_steps(f64, 1, nullptr, &s, nullptr) == RM_STATUS(RM_ERR_NULL, 3), "no list");
+  check(sgd(4, nullptr) == RM_STATUS(RM_ERR_NULL, 4) && adam(4, &zeroth) == RM_STATUS(RM_ERR_RANGE, 4), "options");
+  t[3].n = -1;
+  check(sgd(4, &s) == RM_STATUS(RM_ERR_SIZE, 3), "size");
+  whole(), t[2].m = nullptr;
+  check(sgd(4, &s) == RM_STATUS(RM_ERR_NULL, 3) && sgd(2, &s) == RM_OK && sgd(4, &plain) == RM_OK, "null");
+  whole(), t[2].w = nullptr;
+  check(adam(4, &a) == RM_STATUS(RM_ERR_NULL, 3), "null");
+  whole(), t[3].v = t[2].v, t[1].p = nullptr; /* which has no elements */
+  check(adam(4, &a) == RM_STATUS(RM_ERR_OVERLAP, 3) && sgd(4, &s) == RM_OK, "overlap");
+  whole(), t[3].g = t[0].m;
+  check(sgd(4, &s) == RM_STATUS(RM_ERR_OVERLAP, 3), "overlap");
+  whole(), t[3].g = t[2].g;
+  check(sgd(4, &s) == RM_OK, "gradients that share bytes");
+  memcpy(cpu_list, gpu_list, sizeof cpu_list);
+  whole(), t[3].p = static_cast<char *>(t[2].p) + 8 * t[2].n - 1;
+  check(sgd(4, &s) == RM_STATUS(RM_ERR_OVERLAP, 3) && memcmp(cpu_list, gpu_list, sizeof cpu_list) == 0, "overlap");
+}
+
 int main() {
   /* lr, momentum, dampening, decay, nesterov, maximize, first; the last ones leave the range of the fast step */
   static const rm_sgd_options steps[] = {{0.1, 0, 0, 0, 0, 0, 0},
@@ -145,6 +257,12 @@ int main() {
         for (int largest = 0; largest < 2; largest++) adam(format, kind, o.eps > 0 && o.eps < 1e-50 ? 40 : N, largest, o);
       for (double norm : {0.0, 0.1, 1.0, 1e30, 1e-60}) clip(format, kind, N, norm);
     }
+  for (int format = 0; format < 4; format++) {
+    for (int k = 0; k < 5; k++) sgd_lists(format, k == 0 ? TENSORS : 21, steps[k]);
+    for (int k = 0; k < 4; k++) adam_lists(format, k == 1 ? TENSORS : 20, k % 2, adams[k]);
+  }
+  sgd_lists(RM_FORMAT_F32, 5, steps[5]); /* all elements in the accurate phase */
+  refusals_of_lists();
   beside_a_limit(RM_FORMAT_F16, 11);
   beside_a_limit(RM_FORMAT_F64, 53);
   refusals();

@@ -474,6 +474,94 @@ def case_memory():
         assert reads() > before[2]
 
 
+def kernels_launched():
+    """How many kernels the emulated device has launched: the last number of emulated_record of tests/cuda/emulate.h."""
+    import ctypes
+
+    from repmath._cuda import _library
+
+    ask = _library.load().emulated_device
+    ask.restype = ctypes.POINTER(ctypes.c_int64 * 12)
+    return ask().contents[11]
+
+
+def parameters_of(kind, device, dtype):
+    """Parameters with gradients: of no axes, none of a word's size, no elements, in another order than C's, and views of one memory."""
+    import torch
+
+    torch.manual_seed(9)
+    whole = torch.randn(40).to(dtype).to(device)
+    made = [torch.randn(shape).to(dtype).to(device) for shape in ((), (1,), (3, 5), (0, 4), (17,), (257,), (2, 3, 2, 2))]
+    made[-1] = made[-1].contiguous(memory_format=torch.channels_last)
+    made += [whole[:7], whole[7:24].unflatten(0, (1, 17)), whole[24:]]
+    made += [torch.randn(k % 5 + 1).to(dtype).to(device) for k in range(60 if kind == "many" else 0)]
+    for p in made:
+        p.requires_grad_()
+        values = torch.randn(p.shape).to(dtype)
+        p.grad = torch.empty_like(p).copy_(values.to(device))
+    if kind == "gaps":
+        values = torch.randn(34).to(dtype)
+        made[4].grad = values.to(device)[::2]
+    return made
+
+
+def case_steps_of_lists():
+    """Fused steps of SGD, Adam and AdamW: the bits of the CPU, on the device, by one launch of each phase for 64 tensors; the same without
+    `fused`, in whatever places."""
+    import torch
+
+    optim = torch.optim
+    options = [
+        (optim.SGD, {"lr": 0.1}),
+        (optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+        (optim.SGD, {"lr": 0.1, "momentum": 0.5, "dampening": 0.1, "maximize": True}),
+        (optim.Adam, {"lr": 0.01, "amsgrad": True}),
+        (optim.Adam, {"lr": 0.01, "weight_decay": 0.1, "maximize": True}),
+        (optim.AdamW, {"lr": 0.01, "betas": (0.8, 0.95)}),
+    ]
+    for kind in ("few", "many", "gaps"):
+        for dtype in (torch.float32, torch.bfloat16, torch.float64, torch.float16):
+            for which, more in options if kind == "few" else options[3:4]:
+                for fused in (True, False) if dtype is torch.float32 and kind == "few" else (True,):
+                    made = []
+                    for device in ("cpu", DEVICE):
+                        with block() as b:
+                            parameters = parameters_of(kind, device, dtype)
+                            optimizer = which(parameters, **more, fused=fused, **({} if fused else {"foreach": True}))
+                            for _ in range(2):
+                                optimizer.step()
+                            before = kernels_launched() if launches() else 0
+                            optimizer.step()
+                            launched = kernels_launched() - before if launches() else 0
+                            states = [optimizer.state[p] for p in parameters]
+                            made.append([parameters, [s[key] for s in states for key in sorted(s)]])
+                    same(*made)
+                    if fused and launches():
+                        name = f"aten._fused_{which.__name__.lower()}_.default"
+                        assert b.places[name, "on the device"] == 3, b.places
+                        most = (4 if kind == "many" else 2) + (kind == "gaps")  # a gradient with gaps is copied
+                        most += 2 * len(parameters) * (which is not optim.SGD)  # PyTorch counts the steps before
+                        assert launched <= most, (kind, dtype, which, more, launched)
+
+
+def case_a_step_of_counts_that_differ():
+    """A call for each number of steps; and where memory is shared, or a parameter is twice in the list, what the CPU does."""
+    import torch
+
+    made = []
+    for device in ("cpu", DEVICE):
+        with block():
+            torch.manual_seed(3)
+            x = torch.randn(12).to(device)
+            for p, q in ((x[:5], x[5:]), (x[:7], x[4:]), (x, x), (x[:5], x[5:])):
+                lists = [[p, q], *([torch.rand(t.shape).to(device) for t in (p, q)] for _ in range(3))]
+                steps = [torch.tensor(float(k)).to(device) for k in (3, 4 if len(p) == 5 else 3)]
+                options = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0, "eps": 1e-8}
+                torch._fused_adam_(*lists, [], steps, **options, amsgrad=False, maximize=False)
+            made.append([x, *lists[2], *lists[3]])
+    same(*made)
+
+
 def case_places():
     """The block says where operators were computed."""
     import torch

@@ -53,6 +53,25 @@ def test_clip_grad_value():
     assert p.grad.tolist() == torch.tensor([0.1, -0.1, 0.1]).tolist()
 
 
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW"])
+def test_fused_steps_in_another_order_of_axes(kind):
+    """As of the same numbers in C's order; gradients in another order than the parameter's are refused."""
+    torch.manual_seed(1)
+    values, gradient, made = torch.randn(3, 2, 4, 5), torch.randn(3, 2, 4, 5), []
+    for order in (torch.contiguous_format, torch.channels_last):
+        p = torch.nn.Parameter(values.clone(memory_format=order))
+        p.grad = gradient.contiguous(memory_format=order)
+        optimizer = getattr(torch.optim, kind)([p], 0.1, fused=True, **({"momentum": 0.9} if kind == "SGD" else {}))
+        with rt.reproducible():
+            for _ in range(2):
+                optimizer.step()
+        made.append([p.detach(), *(t for t in optimizer.state[p].values() if t.ndim)])
+    assert all(torch.equal(a, b) and a.shape == b.shape for a, b in zip(*made, strict=True)) and len(made[0]) > 1
+    p.grad = gradient
+    with rt.reproducible(), pytest.raises(rt.UncoveredOperatorError, match="not contiguous"):
+        optimizer.step()
+
+
 def grad_scaled(fused, bad, init_scale=3.0):
     """A step whose gradients were scaled, after one that may have had an infinite one; the parameter and the scale."""
     with rt.reproducible():

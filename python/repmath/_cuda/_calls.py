@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ._array import Array, Place, Unsupported, download, new, strides_of, upload
 from ._library import call, check, checked, format_of, is_index_error
-from ._structures import AdamOptions, Conv, CrossEntropy, Int, NormSets, Pool, SGDOptions, Stride
+from ._structures import AdamOptions, Conv, CrossEntropy, Int, NormSets, Pool, SGDOptions, StepArrays, Stride
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _LOSSES = {"mse": 0, "l1": 1, "smooth_l1": 2, "huber": 3}
@@ -273,3 +273,22 @@ def sgd_step(format: str, p: Array, g: Array, b: Array | None, *options: Any) ->
 def adam_step(format: str, p: Array, g: Array, m: Array, v: Array, w: Array | None, *options: Any) -> None:
     """As _core.adam_step: the options are those of rm_adam_options."""
     _step("rm_cuda_adam_step", format, [p, g, m, v, w], AdamOptions(*options))
+
+
+def _steps(name: str, format: str, tensors: Sequence[Sequence[Array | None]], options: Any) -> None:
+    """One call for tensors of one format; each has a parameter, a gradient and its states."""
+    first = tensors[0][0]
+    assert first is not None
+    rows = [(t[0].size, *(None if a is None or not a.size else a.address for a in t)) for t in tensors if t[0] is not None]
+    given = (StepArrays * len(rows))(*rows)
+    checked(name, format_of(format), len(rows), given, ctypes.byref(options), first.place.queue)
+
+
+def sgd_steps(format: str, tensors: Sequence[Sequence[Array | None]], *options: Any) -> None:
+    """sgd_step of several tensors."""
+    _steps("rm_cuda_sgd_steps", format, tensors, SGDOptions(*options))
+
+
+def adam_steps(format: str, tensors: Sequence[Sequence[Array | None]], *options: Any) -> None:
+    """adam_step of several tensors."""
+    _steps("rm_cuda_adam_steps", format, tensors, AdamOptions(*options))

@@ -156,11 +156,6 @@ def computed(func: Any, function: Any, args: Any, kwargs: Any, device: torch.dev
         kernel, name = getattr(function, "of_floats", function), OPERATORS[func].function
     if kernel is None or name not in _LAUNCHING or not _computes(func, args, kwargs) or not _is_there():
         return NotImplemented
-    if name.startswith("fused"):  # each tensor is written when its step is known
-        if not all(t.is_contiguous() for t in tensors_in((*args, *kwargs.values()))):
-            return NotImplemented
-        with _core.Environment(), _library.on_device(device.index or 0):
-            return kernel(*args, **kwargs)
     try:
         with _core.Environment(), _library.on_device(device.index or 0):
             return kernel(*args, **kwargs)
@@ -170,11 +165,17 @@ def computed(func: Any, function: Any, args: Any, kwargs: Any, device: torch.dev
 
 def _computes(func: Any, args: Any, kwargs: Any) -> bool:
     """Whether the library may compute on the device: all tensors are there, in one format, and none that is written overlaps others."""
-    formats = _formats(args, kwargs)
+    is_step = func.overloadpacket.__name__.startswith("_fused_")
+    formats = _formats(args[:_STATES], {}) if is_step else _formats(args, kwargs)
     if len(formats) != 1 or not formats <= FORMATS.keys() or kwargs.get("device") is not None:
         return False
     given = list(tensors_in((*args, *kwargs.values())))
+    if is_step:  # whose launchers know whether memory is shared
+        return len({t.device for t in given}) == 1
     return len({t.device for t in given}) == 1 and not _meets(list(_written(func, args, kwargs)), given)
+
+
+_STATES = 5  # the lists of a fused step before its counts of steps, which are binary32 whatever the others are
 
 
 def _meets(written: list[torch.Tensor], given: list[torch.Tensor]) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import torch
 
 from ... import optim
-from .._tensors import as_array
+from ..._cuda import _steps
+from .._tensors import as_array, fills_memory
 from . import elementwise, quotients, reductions  # noqa: F401
 from .common import KERNELS, Kernel, Uncovered, apply, integers, kernel, write
 
@@ -93,6 +94,24 @@ def _in_place(t: torch.Tensor, name: str) -> Any:
     return as_array(t)
 
 
+def _alike(p: torch.Tensor, g: torch.Tensor, *states: torch.Tensor | None, numbered: bool = False) -> list[Any]:
+    """A parameter, its gradient and its states as arrays that a step takes: elements in memory's order, where all lie alike in an order that is
+    not that of the axes. numbered: elements have numbers, by which they are rounded at random."""
+    given = [p, g, *states]
+    if (
+        not numbered
+        and not p.is_contiguous()
+        and fills_memory(p)
+        and all(t is None or t.stride() == p.stride() for t in given)
+    ):
+        return [None if t is None else as_array(t.as_strided((t.numel(),), (1,))) for t in given]
+    return [
+        _in_place(p, "a parameter"),
+        as_array(g),
+        *(None if t is None else _in_place(t, "a state") for t in states),
+    ]
+
+
 def itself(function: Kernel) -> Kernel:
     """A kernel that writes into its arguments itself, and returns nothing, or the one that the operator returns."""
     function.writes = True  # type: ignore[attr-defined]
@@ -132,6 +151,14 @@ def _scaled(step: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
+def _places(*lists: _Tensors) -> list[list[Any]]:
+    """The arrays of each place of lists on a device; None where a list is empty."""
+    n = len(lists[0])
+    if any(len(tensors) not in (0, n) for tensors in lists):
+        raise ValueError("lists of several lengths")
+    return [_alike(*(tensors[i] if tensors else None for tensors in lists)) for i in range(n)]
+
+
 def _numbers(tensors: _Tensors) -> list[float]:
     """Those of tensors without axes, which come from a device together."""
     if tensors and not tensors[0].is_cpu:
@@ -140,7 +167,13 @@ def _numbers(tensors: _Tensors) -> list[float]:
     return [float(t) for t in tensors]
 
 
-def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
+def _on_device(tensors: _Tensors) -> bool:
+    return bool(tensors) and not tensors[0].is_cpu
+
+
+def _adam(step_function: Callable[..., None], decoupled: bool | None = None) -> Callable[..., None]:
+    """decoupled: which step it is, if it rounds to nearest; tensors on a device then take theirs together."""
+
     def call(
         params: _Tensors,
         grads: _Tensors,
@@ -158,14 +191,23 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
         maximize: bool,
     ) -> None:
         steps, rate = _numbers(state_steps), float(lr)  # a device is waited for once, not for each parameter
+        if decoupled is not None and _on_device(params):
+            largest = max_exp_avg_sqs if amsgrad else ()
+            _steps.adam_steps(
+                _places(params, grads, exp_avgs, exp_avg_sqs, largest),
+                [round(step) for step in steps],
+                lr=rate,
+                betas=(beta1, beta2),
+                eps=eps,
+                weight_decay=weight_decay,
+                maximize=maximize,
+                decoupled=decoupled,
+            )
+            return
         for i, p in enumerate(params):
-            states = [_in_place(t[i], "a state") for t in (exp_avgs, exp_avg_sqs)]
-            if amsgrad:
-                states.append(_in_place(max_exp_avg_sqs[i], "a state"))
+            states = [exp_avgs[i], exp_avg_sqs[i], *([max_exp_avg_sqs[i]] if amsgrad else [])]
             step_function(
-                _in_place(p, "a parameter"),
-                as_array(grads[i]),
-                *states,
+                *_alike(p, grads[i], *states, numbered=decoupled is None),
                 step=round(steps[i]),  # rounding up or down moves what counts the steps by a last place
                 lr=rate,
                 betas=(beta1, beta2),
@@ -177,12 +219,12 @@ def _adam(step_function: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-KERNELS["fused_adam"] = _scaled(_adam(optim.adam_step))
-KERNELS["fused_adamw"] = _scaled(_adam(optim.adamw_step))
+KERNELS["fused_adam"] = _scaled(_adam(optim.adam_step, decoupled=False))
+KERNELS["fused_adamw"] = _scaled(_adam(optim.adamw_step, decoupled=True))
 
 
 def _sgd(
-    step_function: Callable[..., None],
+    step_function: Callable[..., None] | None,
     params: _Tensors,
     grads: _Tensors,
     momentum_buffers: _Tensors,
@@ -195,13 +237,24 @@ def _sgd(
     maximize: bool,
     is_first_step: bool,
 ) -> None:
+    """step_function: that of one parameter; None is repmath.optim.sgd_step, which tensors on a device take together."""
     rate = float(lr)
+    if step_function is None and _on_device(params):
+        _steps.sgd_steps(
+            _places(params, grads, momentum_buffers if momentum else ()),
+            lr=rate,
+            momentum=momentum,
+            dampening=dampening,
+            weight_decay=weight_decay,
+            nesterov=nesterov,
+            maximize=maximize,
+            first=is_first_step,
+        )
+        return
+    step = step_function or optim.sgd_step
     for i, p in enumerate(params):
-        buffer = _in_place(momentum_buffers[i], "a buffer") if momentum else None
-        step_function(
-            _in_place(p, "a parameter"),
-            as_array(grads[i]),
-            buffer,
+        step(
+            *_alike(p, grads[i], momentum_buffers[i] if momentum else None, numbered=step_function is not None),
             lr=rate,
             momentum=momentum,
             dampening=dampening,
@@ -212,7 +265,7 @@ def _sgd(
         )
 
 
-KERNELS["fused_sgd"] = _scaled(functools.partial(_sgd, optim.sgd_step))
+KERNELS["fused_sgd"] = _scaled(functools.partial(_sgd, None))
 
 
 def _adagrad(
