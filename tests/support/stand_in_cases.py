@@ -81,7 +81,7 @@ def elsewhere(lines):
 
 
 def case_lenet():
-    assert elsewhere(network("lenet")) <= {"max_pool2d_with_indices_backward.default"} or not launches()
+    assert elsewhere(network("lenet")) == set() or not launches()
 
 
 def case_resnet18():
@@ -89,11 +89,11 @@ def case_resnet18():
 
 
 def case_gpt2():
-    assert elsewhere(network("gpt2")) <= {"arange.default"} or not launches()
+    assert elsewhere(network("gpt2")) == set() or not launches()
 
 
 def case_gpt2_fused():
-    assert elsewhere(network("gpt2 fused")) <= {"arange.default"} or not launches()
+    assert elsewhere(network("gpt2 fused")) == set() or not launches()
 
 
 def case_transformers():
@@ -312,8 +312,82 @@ def case_names_of_gpus():
                 gradients = torch.autograd.grad(y.square().sum(), [x]) if name in with_gradients else []
                 made.append([y, *gradients])
         same(*made)
-        place = "in main memory" if name in ("mm.dtype", "_masked_scale") or not launches() else "on the device"
+        place = "on the device" if launches() else "in main memory"
         assert found.places[f"aten.{name if '.' in name else name + '.default'}", place] == 1, (name, found.places)
+
+
+def case_gradients_of_maximum_pools():
+    """Of windows apart and over each other, of planes with and without samples, of a window without elements and of numbers that tie; an index out
+    of range makes what it may reach NaN, and is seen."""
+    import torch
+
+    aten, functional = torch.ops.aten, torch.nn.functional
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        for options, shape in (
+            ({"kernel_size": 2}, (2, 3, 6, 5)),
+            ({"kernel_size": 3, "stride": 1, "padding": 1, "dilation": 2}, (1, 2, 7, 8)),
+            ({"kernel_size": (2, 3), "stride": 1, "ceil_mode": True}, (3, 5, 5)),
+            ({"kernel_size": 2, "stride": 1}, (2, 1, 3, 4, 5)),
+        ):
+            pool, made = functional.max_pool3d if len(shape) == 5 else functional.max_pool2d, []
+            for device in ("cpu", DEVICE):
+                with block() as b:
+                    torch.manual_seed(8)
+                    x = torch.randn(shape).mul_(2).round_().div_(2).to(dtype).to(device).requires_grad_()
+                    y = pool(x, **options)
+                    g = torch.randn(y.shape).to(dtype)
+                    g.view(-1)[::7], g.view(-1)[1::11] = torch.tensor(-0.0), torch.nan
+                    made.append([y, *torch.autograd.grad(y, x, g.to(device))])
+            same(*made)
+            if launches():
+                assert not [k for k in b.places if k[1] == "in main memory" and "pool" in k[0]], b.places
+    made = []
+    for device in ("cpu", DEVICE):
+        with block():
+            x, g = torch.zeros(1, 2, 2, 2, device=device), torch.tensor([-0.0, 1.0]).view(1, 2, 1, 1).to(device)
+            index = torch.tensor([-1, 3]).view(1, 2, 1, 1).to(device)
+            made.append(aten.max_pool2d_with_indices_backward(g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, index))
+    same(*made)
+    if launches():
+        with block():
+            found = aten.max_pool2d_with_indices_backward(g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, index + 1)
+        assert found.isnan().all()
+
+
+def case_ranges():
+    """Integers, and numbers that need no rounding, are PyTorch's on the device; others the CPU's."""
+    import torch
+
+    integers, numbers = [(5,), (2, 9), (9, -4, -3)], [(0.0, 3.0, 0.25), (-2.0, 2.0, 0.125)]
+    for given, options in [
+        *((i, {}) for i in integers), *((i, {"dtype": torch.float32}) for i in integers), *((n, {}) for n in numbers),
+        ((300,), {"dtype": torch.bfloat16}), ((0.0, 1.0, 0.1), {}), ((0, 1000), {"dtype": torch.float16}), ((2**25,), {"dtype": torch.float32}),
+    ]:  # fmt: skip
+        made = []
+        for device in ("cpu", DEVICE):
+            with block() as b:
+                made.append(torch.arange(*given, **options, device=device))
+        same(*made)
+        moved = sum(n for (_, place), n in b.places.items() if place == "moved")
+        assert moved == (given in integers or given in numbers or given[-1] == 1000), (given, options, b.places)
+
+
+def case_native_dropout():
+    """As PyTorch calls it for a GPU, with its gradient."""
+    import torch
+
+    for dtype in (torch.float32, torch.bfloat16):
+        for p in (0.3, 0.0, 1.0):
+            made = []
+            for device in ("cpu", DEVICE):
+                with block() as b:
+                    torch.manual_seed(2)
+                    x = torch.randn(5, 7).to(dtype).to(device).requires_grad_()
+                    y, mask = torch.native_dropout(x, p, True)
+                    made.append([y, mask, *torch.autograd.grad(y.sum(), x)])
+            same(*made)
+            elsewhere = [k for k in b.places if k[1] == "in main memory"]
+            assert not elsewhere or not launches(), elsewhere
 
 
 def case_running_statistics():

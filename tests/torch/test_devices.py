@@ -15,7 +15,7 @@ from stand_in_cases import CASES  # noqa: E402
 
 SUPPORT = pathlib.Path(__file__).resolve().parents[1] / "support"
 # Samples of operators that launch kernels, and of some that do not.
-SAMPLES = """abs add addbmm addcdiv addcmul addmm amax argmax atan2 baddbmm bmm cat clamp cumsum div[no_rounding_mode] dot exp expand_as fill fmod gather
+SAMPLES = """abs add arange nn.functional.avg_pool3d nn.functional.max_pool3d addbmm addcdiv addcmul addmm amax argmax atan2 baddbmm bmm cat clamp cumsum div[no_rounding_mode] dot exp expand_as fill fmod gather
 index_add index_put index_select lerp linalg.vector_norm log_softmax logsumexp masked_fill matmul max[reduction_with_dim] maximum mean mm mul
 mv nn.functional.adaptive_avg_pool2d nn.functional.avg_pool2d nn.functional.batch_norm nn.functional.binary_cross_entropy_with_logits
 nn.functional.conv2d nn.functional.cross_entropy nn.functional.dropout nn.functional.embedding nn.functional.gelu nn.functional.glu

@@ -21,6 +21,7 @@ from .._ops.operator import KERNELS as KERNELS_OF
 from .._tensors import FORMATS, fills_memory
 from .common import Uncovered
 from .guards import tensors_in
+from .linspace import is_own
 from .table import FUNCTIONS, OPERATORS
 
 #: Where an operator ran: PyTorch's own on the device, the library's there, or the CPU's on copies.
@@ -44,6 +45,7 @@ _OF_NUMBERS = frozenset(
 )
 # Operators without numbers.
 _WITHOUT_NUMBERS = frozenset(("record_stream", "_record_function_enter_new", "_record_function_exit"))
+_RANGES = frozenset(("arange", "arange_step"))
 # Functions of the table that add, multiply and compare integers, and raise no error that depends on their values.
 _OF_INTEGERS = frozenset("add subtract rsub multiply sum maximum minimum clamp clamp_min clamp_max".split())
 
@@ -93,6 +95,8 @@ def _moves(func: Any, function: Any, args: Any, kwargs: Any) -> bool:
     operator = OPERATORS[func].function
     if operator == "copy":
         return bool(_kept(args[1].dtype, args[0].dtype))
+    if operator in _RANGES:
+        return is_own(*args, **kwargs)
     if operator == "to_copy":
         return _kept(args[0].dtype, kwargs.get("dtype") or args[0].dtype)
     formats = _formats(args, kwargs)
@@ -124,7 +128,9 @@ _LAUNCHING = frozenset(_core.ufuncs) | frozenset(
     batch_norm batch_norm_without_running batch_norm_without_training batch_norm_backward
     mse_loss smooth_l1_loss huber_loss mse_loss_backward smooth_l1_loss_backward huber_loss_backward
     mm bmm mv dot addmm linear convolution convolution_backward sum mean vector_norm norm_dim var std var_mean std_mean cumsum
-    max_pool2d avg_pool2d avg_pool2d_backward adaptive_avg_pool2d adaptive_avg_pool2d_backward attention attention_backward
+    mm_wider bmm_wider addmm_wider baddbmm_wider native_dropout native_dropout_backward masked_scale max_pool2d_backward max_pool3d_backward
+    max_pool2d avg_pool2d avg_pool2d_backward adaptive_avg_pool2d adaptive_avg_pool2d_backward max_pool3d avg_pool3d avg_pool3d_backward
+    adaptive_avg_pool3d adaptive_avg_pool3d_backward attention attention_backward
     embedding_dense_backward index_add bernoulli safe_softmax conv_cudnn conv_transpose_cudnn conv_miopen conv_transpose_miopen conv_depthwise
     conv_relu conv_add_relu batch_norm_cudnn batch_norm_backward_cudnn attention_flash attention_flash_backward attention_efficient
     attention_efficient_backward attention_cudnn attention_cudnn_backward
@@ -332,4 +338,4 @@ def call(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: t
 
 
 # Functions of the table for tensors of the CPU. Where PyTorch's operator only moves elements, it is called in their place.
-_PLAIN_MOVES = frozenset(f for f in FUNCTIONS if OPERATORS[f].function in ("copy", "to_copy", *_OF_INTEGERS))
+_PLAIN_MOVES = frozenset(f for f in FUNCTIONS if OPERATORS[f].function in ("copy", "to_copy", *_RANGES, *_OF_INTEGERS))

@@ -11,6 +11,7 @@ import torch
 
 from ... import nn
 from ..._reductions import sum as exact_sum
+from ..._scatter import index_add
 from .._deviations import eps_before, marked
 from .._stepwise import HERE
 from .._tensors import as_array, as_tensor
@@ -346,6 +347,23 @@ def _over(x: torch.Tensor, n: int | None) -> tuple[Array, int | None]:
     return (as_array(x), n) if n is None or n >= 0 else (as_array(x.neg()), -n)
 
 
+def _from_greatest(dims: int, g: torch.Tensor, x: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """The gradient of a maximum pool on a device, which does not say that an index is out of range: results are then NaN."""
+    if g.shape != indices.shape or g.shape[:-dims] != x.shape[:-dims] or g.ndim not in (dims + 1, dims + 2):
+        raise ValueError("shapes of the gradient, the indices and the input")
+    if not g.numel():
+        return x.new_zeros(x.shape)
+    planes = math.prod(x.shape[:-dims])
+    size, at = x.numel() // planes, indices.reshape(planes, -1)
+    first, empty = torch.arange(planes, device=x.device)[:, None] * size, at == -1  # a window without elements adds 0
+    inside = torch.where((at >= 0) & (at < size), at + first, -1)
+    values = torch.where(empty, g.new_zeros(()), g.reshape(planes, -1)).reshape(-1)
+    made = index_add(
+        as_array(g.new_zeros(x.numel())), as_array(torch.where(empty, first, inside).reshape(-1)), as_array(values)
+    )
+    return as_tensor(made.reshape(tuple(x.shape)))
+
+
 def _pooling(dims: int) -> None:
     greatest, from_greatest = getattr(nn, f"max_pool{dims}d"), getattr(nn, f"max_pool{dims}d_backward")
     average, from_average = getattr(nn, f"avg_pool{dims}d"), getattr(nn, f"avg_pool{dims}d_backward")
@@ -365,6 +383,8 @@ def _pooling(dims: int) -> None:
         return as_tensor(values), as_tensor(indices)
 
     def max_pool_backward(g: torch.Tensor, x: torch.Tensor, *arguments: Any) -> torch.Tensor:
+        if not x.is_cpu:
+            return _from_greatest(dims, g, x, arguments[-1])
         indices = as_array(arguments[-1])
         try:
             return as_tensor(from_greatest(as_array(g), tuple(x.shape), indices))

@@ -62,6 +62,18 @@ def _held_by(dtype: torch.dtype, start: _Number, step: _Number, n: int) -> bool:
     return bool(largest <= 2 ** DIGITS[dtype] and largest <= place * limits.max and place * limits.smallest_normal <= 1)
 
 
+def is_own(start: _Number, end: Any = None, step: _Number = 1, *, dtype: torch.dtype | None = None, **_: Any) -> bool:
+    """Whether PyTorch's own numbers are those of arange on every device: integers, or numbers that need no rounding."""
+    if end is None:
+        start, end = 0, start
+    result = _float_result(dtype, (start, end, step))
+    if result is None:
+        return not any(isinstance(v, float) for v in (start, end, step))
+    if not all(math.isfinite(v) for v in (start, end, step)) or step == 0:
+        return False
+    return _held_by(result, start, step, int(abs((end - start) / step)) + 2)
+
+
 @kernel
 def arange(start: _Number, end: Any = None, *, dtype: torch.dtype | None = None, **options: Any) -> torch.Tensor:
     """arange(end) or arange(start, end)."""
