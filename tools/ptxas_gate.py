@@ -6,7 +6,8 @@
 
 A device reserves the stack of its deepest kernel for every thread that it can hold: a kilobyte is 270 MB on an H100. Numbers that registers have
 no room for (spills) lie there too, where they cost a product its speed. And where the compiler does not know that an address is aligned, it loads
-a number byte by byte, which kernels whose addresses are words must not do. The exit status is 1 where a kernel is over a limit."""
+a number byte by byte, which kernels whose addresses are words must not do. Kernels whose time is that of memory must load and store words of 16 bytes.
+The exit status is 1 where a kernel breaks a rule."""
 
 import argparse
 import collections
@@ -39,8 +40,10 @@ DEEP = {
 }
 PRODUCTS = ("dense_kernel", "async_kernel", "conv_kernel", "b64_tiles", "dd_tiles", "retry_kernel", "dense_norms", "crt_")
 WORDS = ("async_kernel", "conv_kernel", "words_kernel")  # whose addresses are aligned; others load bytes where theirs are not
+# Elementwise functions, their tables of 16-bit numbers, and steps of optimisers, where addresses are aligned.
+WIDE = ("words_kernel", "shared_kernel", "cached_kernel", "step_kernel")
 
-Kernel = collections.namedtuple("Kernel", "name stack spilled registers bytes")
+Kernel = collections.namedtuple("Kernel", "name stack spilled registers bytes wide")
 
 
 def readable(names: list[str]) -> list[str]:
@@ -52,14 +55,18 @@ def readable(names: list[str]) -> list[str]:
 
 
 def reported(ptxas: str, ptx: str) -> list[Kernel]:
-    """The kernels of a file: what ptxas says, and how many instructions of theirs, calls aside, load single bytes."""
+    """The kernels of a file: what ptxas says, how many instructions of theirs, calls aside, load single bytes, and how many load and how many
+    store 16 bytes of global memory."""
     loads, entry = collections.Counter(), None
+    wide = {"ld": collections.Counter(), "st": collections.Counter()}
     for line in ptx.splitlines():
         found = re.search(r"\.(entry|func)\b.*?(\w+)\($", line)
         if found:
             entry = found[2]
         elif re.search(r"\bld\.(global|shared|param|local)?\.?(nc\.)?[us]8", line) and ".param" not in line:
             loads[entry] += 1
+        elif found := re.search(r"\b(ld|st)\.global(\.\w+)*?\.(v4\.\w32|v2\.\w64|b128)\b", line):
+            wide[found[1]][entry] += 1
     made, name, stack, spilled = [], None, 0, 0
     for line in ptxas.splitlines():
         if found := re.search(r"Compiling entry function '(\S+)' for", line):
@@ -71,7 +78,16 @@ def reported(ptxas: str, ptx: str) -> list[Kernel]:
                 stack, spilled = int(found[1]), int(found[2]) + int(found[3])
         elif (found := re.search(r"Used (\d+) registers", line)) and name:
             whole = re.search(r"(\d+) bytes cumulative stack", line)
-            made.append(Kernel(name, max(stack, int(whole[1]) if whole else 0), spilled, int(found[1]), loads[name]))
+            made.append(
+                Kernel(
+                    name,
+                    max(stack, int(whole[1]) if whole else 0),
+                    spilled,
+                    int(found[1]),
+                    loads[name],
+                    (wide["ld"][name], wide["st"][name]),
+                )
+            )
             name = None
     return [k._replace(name=n) for k, n in zip(made, readable([k.name for k in made]))]
 
@@ -100,12 +116,14 @@ def faults(k: Kernel) -> list[str]:
         found.append(f"{k.spilled} bytes of spills in a product")
     if k.bytes and any(part in k.name for part in WORDS):
         found.append(f"{k.bytes} loads of single bytes")
+    if not all(k.wide) and any(part in k.name for part in WIDE):
+        found.append("{} loads and {} stores of 16 bytes".format(*k.wide))
     return found
 
 
 def elementwise(name: str, folder: pathlib.Path) -> pathlib.Path:
     """The file of an elementwise function, as cmake/functions.cmake writes it."""
-    sys.path.insert(0, str(ROOT / "tests/controls"))
+    sys.path.insert(0, str(ROOT / "tests/support"))
     import oracle
 
     lines = [f'#include "crlibm/{name}/{name}.h"', f'#include "crlibm/{name}/{name}_accurate.h"']
