@@ -33,7 +33,7 @@ help:
 	@echo "make oracle           compare every input of each 32-bit function of one argument with an independent oracle (an hour)"
 	@echo "make proofs           prove the error bounds of the kernels and write the certificates and docs/evidence.md (up to an hour)"
 	@echo "make test-cuda        compare a GPU's bits with the CPU's and with the golden digests (needs nvcc and a GPU)"
-	@echo "make gpu-check        check a GPU's bits, memory accesses and times; reports in out/gpu (needs nvcc, a GPU and PyTorch for CUDA)"
+	@echo "make gpu-check        check a GPU's bits, memory accesses and times; a report in out/gpu (needs nvcc, a GPU and PyTorch for CUDA)"
 	@echo "make gpu-gate         compile the GPU's kernels and hold their stacks and spills to limits (needs nvcc, minutes)"
 	@echo "make bench            measure against NumPy, SciPy and PyTorch; results in bench/results"
 	@echo "make bench-table      write the measured tables into README.md and docs/performance.md"

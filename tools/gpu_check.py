@@ -1,4 +1,4 @@
-"""Check a GPU, first its bits, then its times, in an hour at most, and write a report.
+"""Check a GPU, first its bits, then its times, in an hour and a half at most, and write a report.
 
     python tools/gpu_check.py --output report                  everything, with the library built for the GPU of this machine
     python tools/gpu_check.py --build DIR bits golden          these stages, with a library and test programs that were built before
@@ -13,15 +13,21 @@ Each stage is a command of its own that takes less than ten minutes on an H100:
     graphs      calls under reproducible() that a CUDA graph captured, replayed with other numbers, against the same calls without one
     operators   PyTorch's own samples of its operators, their gradients included, under reproducible() on the GPU and on the CPU
     sanitizer   the test programs at small sizes under compute-sanitizer: memcheck, racecheck, synccheck
-    times       against PyTorch without TF32: ratios, bytes and operations per second, memory that a call keeps
+    shares      how many results the first kernels leave to the last ones, and the workspaces that this takes
+    times       against PyTorch without TF32: ratios, bytes and operations per second, the slowest call, memory that a call keeps
 
-Each stage writes its lines to OUTPUT/<stage>.txt as they come, so that a stage that is cut off leaves what it found. The exit status is
-1 if bits differ, 2 if something could not run."""
+Each stage is a process of its own, which is ended after ten minutes and writes its lines to OUTPUT/<stage>.txt as they come, so that one that is cut off
+leaves what it found. In the end the report in OUTPUT has all: bits, shares, times, tails, memory, the sanitizer. The exit status is 1 if bits differ, 2 if
+something could not run. With REPMATH_CHECK_DEVICE=standin the stages `shares` and `times` are rehearsed at small sizes on the device of tests/support/stand_in.py."""
 
 import argparse
+import ctypes
+import datetime
+import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -35,7 +41,11 @@ sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("support", "controls
 import run  # noqa: E402
 
 PROGRAM_SECONDS, SANITIZED_SECONDS = 150, 60
-BIG = 1 << 26
+STAGE_SECONDS = float(os.environ.get("REPMATH_CHECK_SECONDS", "600"))
+DEVICE = os.environ.get("REPMATH_CHECK_DEVICE", "cuda")
+REHEARSED = DEVICE != "cuda"
+BIG = 1 << 10 if REHEARSED else 1 << 26
+WRONG = "! "  # begins a line that says what is wrong or could not run
 
 
 class Report:
@@ -43,11 +53,13 @@ class Report:
 
     def __init__(self, folder: pathlib.Path, stage: str, jobs: int = 1) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.file, self.wrong, self.failed = open(folder / f"{stage}.txt", "w"), 0, 0
+        self.file, self.wrong, self.failed, self.told = open(folder / f"{stage}.txt", "w"), 0, 0, 0
         self.jobs, self.lock = jobs, threading.Lock()
 
     def line(self, text: str) -> None:
         with self.lock:
+            if self.wrong + self.failed > self.told:
+                self.told, text = self.wrong + self.failed, WRONG + text
             print(text, flush=True)
             self.file.write(text + "\n")
             self.file.flush()
@@ -96,7 +108,12 @@ def bits(report: Report, build: pathlib.Path) -> None:
 
 def golden(report: Report, build: pathlib.Path) -> None:
     """Digests of tests/golden."""
-    right, report.wrong = run.golden(programs(build)[0], report.line, report.each)
+
+    def say(text: str) -> None:
+        report.wrong += "digest WRONG" in text
+        report.line(text)
+
+    right, report.wrong = run.golden(programs(build)[0], say, report.each)
     report.line(f"golden digests: {right} right, {report.wrong} wrong")
 
 
@@ -232,23 +249,111 @@ def sanitizer(report: Report, build: pathlib.Path) -> None:
     report.each(lambda c: run_program(report, [tool, "--tool", c[0], *options, c[1], "1"], SANITIZED_SECONDS, 30), checks)
 
 
-def timed(torch, call, least: float = 0.2) -> float:
-    """The median of times in ms, by events."""
+def timed(torch, call, least: float = 0.002 if REHEARSED else 0.2) -> tuple[float, float]:
+    """The median and the longest of times in ms, on a GPU by events."""
     start = time.perf_counter()
     call()
-    torch.cuda.synchronize()
+    finish(torch)
     if time.perf_counter() - start > 2:  # too slow to be repeated
-        return 1000 * (time.perf_counter() - start)
+        return (1000 * (time.perf_counter() - start),) * 2
     times, spent = [], 0.0
     while spent < least * 1000 and len(times) < 50 or len(times) < 3:
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end))
+        if REHEARSED:
+            start = time.perf_counter()
+            call()
+            times.append(1000 * (time.perf_counter() - start))
+        else:
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            call()
+            end.record()
+            torch.cuda.synchronize()
+            times.append(begin.elapsed_time(end))
         spent += times[-1]
-    return sorted(times)[len(times) // 2]
+    return sorted(times)[len(times) // 2], max(times)
+
+
+def finish(torch) -> None:
+    """Wait for the device."""
+    if not REHEARSED:
+        torch.cuda.synchronize()
+
+
+def free_memory(torch) -> int:
+    """Bytes of the device that nobody has."""
+    return 0 if REHEARSED else int(torch.cuda.mem_get_info()[0])
+
+
+def numbers(torch, *shape, dtype=None, seed: int = 1):
+    """Normal numbers on the device."""
+    if REHEARSED:
+        return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype or torch.float32).to(DEVICE)
+    made = torch.randn(*shape, device=DEVICE, generator=torch.Generator(DEVICE).manual_seed(seed))
+    return made.to(dtype or torch.float32)
+
+
+def sized(n: int, most: int) -> int:
+    """A size; in a rehearsal at most another."""
+    return min(n, most) if REHEARSED else n
+
+
+def shares(report: Report, build: pathlib.Path) -> None:
+    """Results that first kernels leave undecided, of how many."""
+    import torch
+
+    import repmath.torch
+    from repmath._cuda import _library
+
+    functional, library = torch.nn.functional, _library.load()
+    counter = torch.zeros(1, dtype=torch.int64, device=DEVICE)
+    rows, n, k = sized(1024, 6), sized(50257, 90), sized(4096, 40)
+    most: list[int] = [0]  # bytes of the largest workspace
+    end = library.rm_cuda_end_workspace
+
+    def measured(size) -> int:
+        status = end(size)
+        if size is not None:
+            most[0] = max(most[0], size._obj.value)
+        return status
+
+    def one(name: str, of: int, call) -> None:
+        counter.zero_()
+        most[0] = 0
+        library.rm_cuda_end_workspace = measured
+        _library.call("rm_cuda_count_undecided", ctypes.c_void_p(counter.data_ptr()))
+        try:
+            with repmath.torch.reproducible() as block:
+                call()
+        except Exception as error:  # the others are still counted
+            report.failed += 1
+            report.line(f"{name}: {type(error).__name__}: {error}")
+            return
+        finally:
+            _library.call("rm_cuda_count_undecided", None)
+            library.rm_cuda_end_workspace = end
+        left, places = int(counter), {place for _, place in block.places}
+        where = "" if "in main memory" not in places else ", some of it in main memory"
+        report.line(f"{name}: {left} of {of}, {100 * left / of:.4f} %{where}")
+        report.line(f"[memory] workspace of {name}: {most[0] / 2**20:.1f} MiB")
+
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        kind = str(dtype).removeprefix("torch.")
+        x = numbers(torch, rows, n, dtype=dtype)
+        target = torch.arange(rows, device=DEVICE) % n
+        one(f"softmax {kind}, rows of {n}", rows, lambda x=x: x.softmax(-1))
+        one(f"log_softmax {kind}, rows of {n}", rows, lambda x=x: x.log_softmax(-1))
+        one(f"cross_entropy {kind}, rows of {n}", rows, lambda x=x, t=target: functional.cross_entropy(x, t))
+        one(f"layer_norm {kind}, rows of {n}, twice", 2 * rows, lambda x=x: functional.layer_norm(x, (n,)))
+        a, b = (numbers(torch, sized(1024, 12), k, dtype=dtype, seed=seed) for seed in (2, 3))
+        one(f"matmul {kind}, sums of {k}", a.shape[0] ** 2, lambda a=a, b=b: a @ b.T)
+        p = [numbers(torch, BIG >> 4, dtype=dtype, seed=seed) for seed in (4, 5)]
+        p[0].requires_grad_()
+        p[0].grad = p[1]
+        for kind_of in (torch.optim.SGD, torch.optim.AdamW):
+            more = {"momentum": 0.9} if kind_of is torch.optim.SGD else {}
+            optimizer = kind_of([p[0]], lr=0.01, fused=True, **more)
+            one(f"step of {kind_of.__name__} {kind}", BIG >> 4, optimizer.step)
+        one(f"addcmul {kind}", BIG >> 4, lambda p=p: p[1].addcmul(p[1], p[1], value=0.1))
 
 
 def times(report: Report, build: pathlib.Path) -> None:
@@ -259,45 +364,49 @@ def times(report: Report, build: pathlib.Path) -> None:
     from repmath import nn
 
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    functional, generator = torch.nn.functional, torch.Generator("cuda").manual_seed(1)
-
-    def normal(*shape, dtype=torch.float32):
-        return torch.randn(*shape, device="cuda", dtype=torch.float32, generator=generator).to(dtype)
+    functional, normal = torch.nn.functional, partial(numbers, torch)
 
     def compare(what: str, ours, theirs, moved: float = 0, operations: float = 0) -> None:
-        free = torch.cuda.mem_get_info()[0]
+        if REHEARSED:  # NumPy's functions do not know that device
+            ours = theirs
+        free = free_memory(torch)
         try:
-            a, b = timed(torch, ours), timed(torch, theirs)
-            again = timed(torch, ours)
+            (a, first), (b, _) = timed(torch, ours), timed(torch, theirs)
+            again, last = timed(torch, ours)
         except Exception as error:  # the other calls are still measured
             report.failed += 1
             report.line(f"{what}: {type(error).__name__}: {error}")
             return
         rate = f", {moved / again / 1e6:.0f} GB/s" if moved else ""
         rate += f", {operations / again / 1e9:.2f} TFLOP/s" if operations else ""
-        kept = (free - torch.cuda.mem_get_info()[0]) / 2**20
-        report.line(
-            f"{what}: {again:.3f} ms (first {a:.3f}), PyTorch {b:.3f} ms, ratio {again / b:.2f}{rate}, memory kept {kept:.0f} MiB"
-        )
+        kept = (free - free_memory(torch)) / 2**20
+        report.line(f"{what}: {again:.3f} ms (first {a:.3f}), PyTorch {b:.3f} ms, ratio {again / b:.2f}{rate}")
+        report.line(f"[tail] {what}: the longest of many {max(first, last):.3f} ms, {max(first, last) / again:.2f} medians")
+        report.line(f"[memory] kept by {what}: {kept:.0f} MiB")
 
     def of_dtype(dtype) -> None:
         x, y = normal(BIG, dtype=dtype), normal(BIG, dtype=dtype)
         size, kind = x.element_size(), str(dtype).removeprefix("torch.")
         for name, other in (("exp", torch.exp), ("tanh", torch.tanh), ("gelu", functional.gelu), ("sin", torch.sin)):
             ours = getattr(repmath.dlpack, name)
-            compare(f"{name} {kind} 2^26", partial(ours, x), partial(other, x), 2 * size * BIG)
-        compare(f"add {kind} 2^26", partial(repmath.dlpack.add, x, y), partial(torch.add, x, y), 3 * size * BIG)
-        compare(f"sum {kind} 2^26", partial(repmath.sum, x), partial(torch.sum, x), size * BIG)
-        many = x.view(65536, 1024)
+            compare(f"{name} {kind} 2^{BIG.bit_length() - 1}", partial(ours, x), partial(other, x), 2 * size * BIG)
         compare(
-            f"mean of rows {kind} (65536, 1024)",
+            f"add {kind} 2^{BIG.bit_length() - 1}",
+            partial(repmath.dlpack.add, x, y),
+            partial(torch.add, x, y),
+            3 * size * BIG,
+        )
+        compare(f"sum {kind} 2^{BIG.bit_length() - 1}", partial(repmath.sum, x), partial(torch.sum, x), size * BIG)
+        many = x.view(-1, sized(1024, 32))
+        compare(
+            f"mean of rows {kind} {tuple(many.shape)}",
             partial(repmath.mean, many, axis=1),
             partial(torch.mean, many, 1),
             size * BIG,
         )
         del x, y, many
-        rows = normal(8192, 50257 if size < 8 else 5025, dtype=dtype)
-        target = torch.randint(0, rows.shape[1], (8192,), device="cuda", generator=generator)
+        rows = normal(sized(8192, 4), sized(50257 if size < 8 else 5025, 70), dtype=dtype)
+        target = torch.arange(rows.shape[0], device=DEVICE) % rows.shape[1]
         moved = 2 * rows.numel() * size
         compare(f"softmax {kind} {tuple(rows.shape)}", partial(nn.softmax, rows), partial(torch.softmax, rows, -1), moved)
         compare(f"log_softmax {kind}", partial(nn.log_softmax, rows), partial(torch.log_softmax, rows, -1), moved)
@@ -306,16 +415,17 @@ def times(report: Report, build: pathlib.Path) -> None:
         ours, theirs = partial(nn.layer_norm, rows, rows.shape[1]), partial(functional.layer_norm, rows, rows.shape[1:])
         compare(f"layer_norm {kind}", ours, theirs, moved)
         del rows
-        for n in (1024, 4096):
+        for n in (sized(1024, 8), sized(4096, 16)):
             a, b = normal(n, n, dtype=dtype), normal(n, n, dtype=dtype)
             compare(f"matmul {kind} {n}", partial(repmath.matmul, a, b), partial(torch.matmul, a, b), operations=2 * n**3)
 
     import numpy as np
 
-    ties = torch.from_numpy(near_ties(np.random.default_rng(1), 1024, 50257)).cuda()
-    words, inner = normal(50257, 768), normal(1024, 768)
+    rows, vocabulary, width = sized(1024, 4), sized(50257, 50), sized(768, 6)
+    ties = torch.from_numpy(near_ties(np.random.default_rng(1), rows, vocabulary)).to(DEVICE)
+    words, inner = normal(vocabulary, width), normal(rows, width)
     for what, a, b in (
-        ("matmul beside ties (1024, 50257) by (50257, 768)", ties, words),
+        (f"matmul beside ties {tuple(ties.shape)} by {tuple(words.shape)}", ties, words),
         ("matmul beside ties, transposed", ties.T, inner),
     ):
         compare(
@@ -325,28 +435,23 @@ def times(report: Report, build: pathlib.Path) -> None:
             operations=2 * a.shape[0] * a.shape[1] * b.shape[1],
         )
     del ties, words, inner
-    source, sink = normal(BIG), torch.empty(BIG, device="cuda")
-    report.line(f"copy of 256 MiB: {2 * 4 * BIG / timed(torch, partial(sink.copy_, source)) / 1e6:.0f} GB/s")
-    peak = normal(8192, 8192)
-    report.line(
-        f"float32 product of 8192, cuBLAS: {2 * 8192**3 / timed(torch, partial(torch.matmul, peak, peak)) / 1e9:.1f} TFLOP/s"
-    )
-    peak = peak[:4096, :4096].double()
-    report.line(
-        f"float64 product of 4096, cuBLAS: {2 * 4096**3 / timed(torch, partial(torch.matmul, peak, peak)) / 1e9:.1f} TFLOP/s"
-    )
+    source, sink = normal(BIG), torch.empty(BIG, device=DEVICE)
+    report.line(f"copy of {BIG >> 18} MiB: {2 * 4 * BIG / timed(torch, partial(sink.copy_, source))[0] / 1e6:.0f} GB/s")
+    for n, dtype in ((sized(8192, 8), torch.float32), (sized(4096, 8), torch.float64)):
+        peak = normal(n, n, dtype=dtype)
+        rate = 2 * n**3 / timed(torch, partial(torch.matmul, peak, peak))[0] / 1e9
+        report.line(f"{str(dtype).removeprefix('torch.')} product of {n}, cuBLAS: {rate:.1f} TFLOP/s")
     del source, sink, peak
-    image, kernel = normal(32, 64, 56, 56), normal(64, 64, 3, 3)
+    samples, channels, side = sized(32, 1), sized(64, 2), sized(56, 5)
+    image, kernel = normal(samples, channels, side, side), normal(channels, channels, 3, 3)
     ours, theirs = (partial(f, image, kernel, padding=1) for f in (repmath.conv2d, functional.conv2d))
-    compare("conv2d float32 (32, 64, 56, 56) 3x3", ours, theirs, operations=2 * 32 * 64 * 64 * 9 * 56 * 56)
+    compare(f"conv2d float32 {tuple(image.shape)} 3x3", ours, theirs, operations=2 * image.numel() * channels * 9)
     for dtype in (torch.float32, torch.bfloat16, torch.float64):
         of_dtype(dtype)
 
 
 def training(report: Report, build: pathlib.Path) -> None:
     """The networks of the demo, trained on the GPU, have weights with the published digests."""
-    import json
-
     published = json.loads((ROOT / "python/repmath/demo/published.json").read_text())
 
     def train(name: str) -> None:
@@ -417,8 +522,6 @@ def graphs(report: Report, build: pathlib.Path) -> None:
 
 def operators(report: Report, build: pathlib.Path) -> None:
     """A sample of every operator that PyTorch has samples of has the CPU's bits, and raises what it raises there."""
-    import json
-
     command = [sys.executable, ROOT / "tests/support/stand_in_samples.py", "1"]
     environment = {**os.environ, "REPMATH_SAMPLES_DEVICE": "cuda"}
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=environment)
@@ -435,7 +538,106 @@ def operators(report: Report, build: pathlib.Path) -> None:
         report.line(f"{place}: {', '.join(names)}")
 
 
-STAGES = {stage.__name__: stage for stage in (bits, golden, calls, training, models, graphs, operators, sanitizer, times)}
+STAGES = {
+    stage.__name__: stage for stage in (bits, golden, calls, training, models, graphs, operators, sanitizer, shares, times)
+}
+BITS = ("bits", "golden", "calls", "training", "models", "graphs", "operators")
+SHOWN = 60  # lines of a stage that say what is wrong
+
+
+def lines_of(output: pathlib.Path, stage: str, start: str = "") -> list[str]:
+    """The lines of a stage that begin so, without that; "" are those of no other section."""
+    path = output / f"{stage}.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    if start:
+        return [line.removeprefix(start) for line in lines if line.startswith(start)]
+    return [line for line in lines if not line.startswith("[")]
+
+
+def write_report(output: pathlib.Path, device: str, found: dict[str, dict[str, float]]) -> pathlib.Path:
+    """The report, from what the stages have written. found: the counts and seconds of each that ran."""
+    text = [
+        "# A GPU under repmath's checks",
+        "",
+        device,
+        "",
+        f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC",
+        "",
+    ]
+    text += ["| stage | wrong | could not run | s |", "| --- | --- | --- | --- |"]
+    for stage in STAGES:
+        c = found.get(stage)
+        text.append(f"| {stage} | {c['wrong']} | {c['failed']} | {c['seconds']:.0f} |" if c else f"| {stage} | | not run | |")
+
+    def section(title: str, *stages: str, start: str = "", brief: bool = False) -> None:
+        text.extend(["", f"## {title}", ""])
+        for stage in stages:
+            lines = lines_of(output, stage, start) if stage in found else []
+            if brief:
+                lines = [line for line in lines if line.startswith(WRONG)][:SHOWN] + lines[-1:]
+            text.extend([f"    {line}" for line in lines] or [f"    {stage}: nothing"])
+
+    section("Bits", *BITS, brief=True)
+    section("Undecided shares", "shares")
+    section("Times against PyTorch", "times")
+    section("Tails", "times", start="[tail] ")
+    section("Memory", "shares", "times", start="[memory] ")
+    section("Sanitizer", "sanitizer")
+    path = output / "report.md"
+    path.write_text("\n".join(text) + "\n")
+    return path
+
+
+def run_here(name: str, options: argparse.Namespace) -> dict[str, float]:
+    """Run a stage in this process; its counts."""
+    if REHEARSED:
+        sys.path.insert(0, str(ROOT / "tools"))
+        import gpu_models
+        import stand_in
+
+        gpu_models.import_repmath()
+        stand_in.use(ROOT / "build/native/stand_in")
+    report, start = Report(options.output, name, options.jobs), time.perf_counter()
+    STAGES[name](report, options.build)
+    counts = {"wrong": report.wrong, "failed": report.failed, "seconds": time.perf_counter() - start}
+    report.line(f"{name}: {report.wrong} wrong, {report.failed} could not run, {counts['seconds']:.0f} s")
+    return counts
+
+
+def run_stage(name: str, options: argparse.Namespace) -> dict[str, float]:
+    """Run a stage in a process of its own, which is ended with all that it has begun when its time is over."""
+    counts, start = options.output / f"{name}.json", time.perf_counter()
+    for old in (counts, options.output / f"{name}.txt"):
+        old.unlink(missing_ok=True)
+    command = [
+        sys.executable,
+        __file__,
+        "--one",
+        name,
+        "--build",
+        options.build,
+        "--jobs",
+        options.jobs,
+        "--output",
+        options.output,
+    ]
+    child = subprocess.Popen([str(c) for c in command], start_new_session=True)
+    try:
+        child.wait(STAGE_SECONDS)
+        reason = f"ended with status {child.returncode}"
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        reason = f"cut off after {STAGE_SECONDS:.0f} s"
+    if counts.exists():
+        return dict(json.loads(counts.read_text()))
+    text = f"{WRONG}{name}: {reason}"
+    print(text, flush=True)
+    options.output.mkdir(parents=True, exist_ok=True)
+    with open(options.output / f"{name}.txt", "a") as file:
+        file.write(text + "\n")
+    wrong = sum(line.startswith(WRONG) for line in lines_of(options.output, name)) - 1
+    return {"wrong": wrong, "failed": 1, "seconds": time.perf_counter() - start}
 
 
 def main() -> int:
@@ -444,14 +646,22 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, help="the folder of the CUDA library and its test programs")
     parser.add_argument("--jobs", type=int, default=1, help="how many programs run at a time, where times don't count (1)")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "out/gpu", help="where the report goes")
+    parser.add_argument("--one", choices=STAGES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     unknown = set(options.stages) - set(STAGES)
     if unknown:
         parser.error(f"no stage is called {', '.join(sorted(unknown))}")
+    if options.one:
+        counts = run_here(options.one, options)
+        (options.output / f"{options.one}.json").write_text(json.dumps(counts))
+        return 0
     query = ["nvidia-smi", "--query-gpu=name,compute_cap,driver_version,memory.total", "--format=csv,noheader"]
-    if shutil.which("nvidia-smi") is None or subprocess.run(query).returncode:
+    device = subprocess.run(query, capture_output=True, text=True) if shutil.which("nvidia-smi") and not REHEARSED else None
+    if not REHEARSED and (device is None or device.returncode):
         print("gpu_check: there is no GPU")
         return 2
+    name = device.stdout.strip() if device else f"a rehearsal on {DEVICE}"
+    print(name)
     if options.build is None:
         options.build = run.build()
     library = next(
@@ -460,14 +670,15 @@ def main() -> int:
     )
     if library:
         os.environ.setdefault("REPMATH_CUDA_LIBRARY", str(library))
-    wrong = failed = 0
-    for name in options.stages or STAGES:
-        print(f"== {name}", flush=True)
-        report, start = Report(options.output, name, options.jobs), time.perf_counter()
-        STAGES[name](report, options.build)
-        report.line(f"{name}: {report.wrong} wrong, {report.failed} could not run, {time.perf_counter() - start:.0f} s")
-        wrong, failed = wrong + report.wrong, failed + report.failed
-    return 1 if wrong else 2 if failed else 0
+    found = {}
+    for stage in options.stages or STAGES:
+        print(f"== {stage}", flush=True)
+        found[stage] = run_stage(stage, options)
+        path = write_report(options.output, name, found)  # after each, as the machine may be taken away
+    print(path.read_text())
+    if any(c["wrong"] for c in found.values()):
+        return 1
+    return 2 if any(c["failed"] for c in found.values()) else 0
 
 
 if __name__ == "__main__":

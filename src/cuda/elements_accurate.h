@@ -26,6 +26,7 @@ rm_status accurate_elements(const Operation &f, int64_t stack, const rm_undecide
   const big_threads threads(undecided.n, stack);
   const workspace stacks(threads.memory(), stream);
   if (!stacks.data) return RM_ERR_DEVICE;
+  rm_cuda_count_bits(undecided.bits, undecided.n, stream);
   RM_LAUNCH((accurate_kernel<Operation, element>), threads.blocks, RM_BIG_THREADS, stream, f, undecided,
             static_cast<char *>(stacks.data), stack);
   return launched();

@@ -75,6 +75,7 @@ inline rm_status run_exact(const device_problem &d, const uint32_t *undecided, i
   const workspace work(stacks + static_cast<size_t>(blocks) * RM_EXACT_THREADS * sizeof(rm_superaccumulator), s);
   char *const at = static_cast<char *>(work.data);
   if (!at) return RM_ERR_DEVICE;
+  rm_cuda_count_bits(undecided, 32 * words, s);
   RM_LAUNCH(exact_kernel, blocks, RM_EXACT_THREADS, s, d, undecided, words,
             reinterpret_cast<rm_superaccumulator *>(at + stacks), at);
   return RM_OK;

@@ -120,6 +120,15 @@ template <int size> rm_status send(size_t bytes, const void *host, void *memory,
 
 std::atomic<uint32_t *> index_flags[RM_POOLS]; /* of each device */
 
+thread_local unsigned long long *undecided_counter; /* in device memory */
+__global__ void count_bits_kernel(const uint32_t *bits, int64_t n, unsigned long long *counter) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  unsigned long long found = 0;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n + 31) / 32; i += step)
+    for (uint32_t w = n - 32 * i < 32 ? bits[i] & ((1u << (n - 32 * i)) - 1) : bits[i]; w; w &= w - 1) found++;
+  if (found) atomicAdd(counter, found);
+}
+
 rm_status moved(size_t bytes, const void *from, void *to, cudaMemcpyKind kind, rm_cuda_stream stream) {
   if (bytes && !from) return RM_STATUS(RM_ERR_NULL, 2);
   if (bytes && !to) return RM_STATUS(RM_ERR_NULL, 3);
@@ -154,6 +163,11 @@ uint32_t *rm_cuda_index_flag(cudaStream_t stream) {
   if (index_flags[device].compare_exchange_strong(before, flag)) return flag;
   (void)cudaFree(flag); /* another thread was first */
   return before;
+}
+
+void rm_cuda_count_bits(const uint32_t *bits, int64_t n, cudaStream_t stream) {
+  unsigned long long *const counter = undecided_counter;
+  if (counter) RM_LAUNCH(count_bits_kernel, blocks_for((n + 31) / 32), RM_BLOCK, stream, bits, n, counter);
 }
 
 bool rm_cuda_measures() { return lent.from == MEASURED; }
@@ -290,6 +304,12 @@ rm_status rm_cuda_index_errors(int *seen, rm_cuda_stream stream) {
     status = rm_cuda_status(cudaMemsetAsync(flag, 0, sizeof found, static_cast<cudaStream_t>(stream)));
   if (status == RM_OK) *seen = found != 0;
   return status;
+}
+
+rm_status rm_cuda_count_undecided(uint64_t *counter) {
+  if (reinterpret_cast<uintptr_t>(counter) % sizeof *counter) return RM_STATUS(RM_ERR_RANGE, 1);
+  undecided_counter = reinterpret_cast<unsigned long long *>(counter);
+  return RM_OK;
 }
 
 rm_status rm_cuda_wait(rm_cuda_stream stream) {

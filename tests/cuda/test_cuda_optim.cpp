@@ -235,6 +235,21 @@ static void refusals_of_lists() {
   check(sgd(4, &s) == RM_STATUS(RM_ERR_OVERLAP, 3) && memcmp(cpu_list, gpu_list, sizeof cpu_list) == 0, "overlap");
 }
 
+/* What the first kernel leaves is counted while it is asked for: nothing where sums are exact, all outside of its range. */
+BOTH_SIDES uint64_t counter;
+static void counts() {
+  const rm_sgd_options exact = {0.5, 0, 0, 0, 0, 0, 0}, outside = {1e-70, 0, 0, 0, 0, 0, 0};
+  const auto step = [&](const rm_sgd_options &o) {
+    fill(RM_FORMAT_F32, SHORT, 7);
+    check(rm_cuda_sgd_step(RM_FORMAT_F32, 40, gpu, gpu + ROOM, nullptr, &o, nullptr) == RM_OK && device_idle(), "counted");
+    return counter;
+  };
+  check(rm_cuda_count_undecided(reinterpret_cast<uint64_t *>(gpu + 4)) == RM_STATUS(RM_ERR_RANGE, 1), "a counter's address");
+  check(rm_cuda_count_undecided(&counter) == RM_OK && step(exact) == 0 && step(outside) >= 40, "counted elements");
+  const uint64_t before = counter;
+  check(rm_cuda_count_undecided(nullptr) == RM_OK && step(outside) == before, "no more");
+}
+
 int main() {
   /* lr, momentum, dampening, decay, nesterov, maximize, first; the last ones leave the range of the fast step */
   static const rm_sgd_options steps[] = {{0.1, 0, 0, 0, 0, 0, 0},
@@ -263,6 +278,7 @@ int main() {
   }
   sgd_lists(RM_FORMAT_F32, 5, steps[5]); /* all elements in the accurate phase */
   refusals_of_lists();
+  counts();
   beside_a_limit(RM_FORMAT_F16, 11);
   beside_a_limit(RM_FORMAT_F64, 53);
   refusals();
