@@ -16,7 +16,8 @@ def same(a, b):
 
     if isinstance(a, torch.Tensor):
         assert a.dtype == b.dtype and a.shape == b.shape, (a, b)
-        numbers = [t.detach().cpu().contiguous().reshape(-1).view(torch.uint8) for t in (a, b)]
+        flat = [t.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format) for t in (a, b)]
+        numbers = [t.view(torch.uint8) for t in flat]
         assert not a.numel() or torch.equal(*numbers), (a, b)
     elif isinstance(a, (list, tuple)):
         assert len(a) == len(b)
@@ -614,7 +615,7 @@ def case_steps_of_lists():
                         name = f"aten._fused_{which.__name__.lower()}_.default"
                         assert b.places[name, "on the device"] == 3, b.places
                         most = (4 if kind == "many" else 2) + (kind == "gaps")  # a gradient with gaps is copied
-                        most += 2 * len(parameters) * (which is not optim.SGD)  # PyTorch counts the steps before
+                        most += 2 * (which is not optim.SGD)  # PyTorch counts the steps before
                         assert launched <= most, (kind, dtype, which, more, launched)
 
 
@@ -634,6 +635,46 @@ def case_a_step_of_counts_that_differ():
                 torch._fused_adam_(*lists, [], steps, **options, amsgrad=False, maximize=False)
             made.append([x, *lists[2], *lists[3]])
     same(*made)
+
+
+def case_lists_of_small_tensors():
+    """Operators of lists compute small tensors together, with the CPU's bits: without `out`, in place, of tensors that one call cannot take together
+    and of one that is there twice."""
+    import torch
+
+    def lists(device):
+        torch.manual_seed(6)
+        shapes = ((3,), (), (2, 5), (0,), (4, 4), (300, 300), (1,))
+        made = [[torch.rand(s).add_(0.5).to(device) for s in shapes] for _ in range(3)]
+        made[1][4] = made[1][4].t()
+        return made
+
+    calls = {
+        "add": lambda x, y, z: torch._foreach_add(x, y, alpha=0.3),
+        "add_": lambda x, y, z: (torch._foreach_add_(x, 1), x)[1],
+        "mul": lambda x, y, z: torch._foreach_mul(x, 0.1),
+        "mul of numbers": lambda x, y, z: torch._foreach_mul(x, [0.1 * k for k in range(7)]),
+        "div_": lambda x, y, z: (torch._foreach_div_(x, y), x)[1],
+        "addcmul_": lambda x, y, z: (torch._foreach_addcmul_(x, y, z, value=0.7), x)[1],
+        "addcdiv_": lambda x, y, z: (torch._foreach_addcdiv_(x, y, z, value=-0.7), x)[1],
+        "lerp_": lambda x, y, z: (torch._foreach_lerp_(x, y, 0.1), x)[1],
+        "sqrt": lambda x, y, z: torch._foreach_sqrt(x),
+        "maximum_": lambda x, y, z: (torch._foreach_maximum_(x, y), x)[1],
+        "norm": lambda x, y, z: torch._foreach_norm(x),
+        "twice": lambda x, y, z: (torch._foreach_add_([x[0], x[0], x[1]], 0.1), x)[1],
+    }
+    for name, call in calls.items():
+        made, launched = [], 0
+        for device in ("cpu", DEVICE):
+            given = lists(device)
+            with block() as b:
+                before = kernels_launched() if launches() else 0
+                made.append([*call(*given), *given[0]])
+                launched = kernels_launched() - before if launches() else 0
+        same(*made)
+        if launches() and name not in ("norm", "twice", "mul of numbers"):
+            assert launched <= 6, (name, launched)  # two phases: those together, the large one, and one in another order
+            assert {place for _, place in b.places} == {"on the device"}, b.places
 
 
 def case_places():

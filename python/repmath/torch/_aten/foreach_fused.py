@@ -16,16 +16,56 @@ from .common import KERNELS, Kernel, Uncovered, apply, integers, kernel, write
 _Tensors: TypeAlias = Sequence[torch.Tensor]
 
 
-def _each(name: str, function: str, lists: int, *names: str) -> None:
+# Tensors on a device with at most so many elements are computed together: copying them costs less than a launch for each.
+_TOGETHER = 1 << 16
+
+
+def _placed(lists: Sequence[_Tensors], shared: bool, outs: _Tensors | None) -> list[int]:
+    """The places of a list's tensors on a device that may lie one after the other in one tensor: small ones of one format, of the same shape in all
+    lists, none of which is written twice. shared: numbers are the same for all places."""
+    first = lists[0]
+    if not shared or len(first) < 2 or first[0].is_cpu:
+        return []
+    dtype = first[0].dtype
+    every = lists if outs is None else (*lists, outs)
+    found = [
+        i
+        for i, t in enumerate(first)
+        if 0 < t.numel() <= _TOGETHER
+        and all(len(v) > i and v[i].dtype is dtype and v[i].shape == t.shape and v[i].is_contiguous() for v in every)
+    ]
+    written = {outs[i].data_ptr() for i in found} if outs is not None else found
+    return found if len(found) > 1 and len(written) == len(found) else []
+
+
+def _each(name: str, function: str, lists: int, *names: str, by_elements: bool = True) -> None:
     """A function of one tensor over the first `lists` arguments; further ones, with these names, are lists of numbers, or shared. The
     results go into `outs` where these are given."""
     of_one = KERNELS[function]
     exact = getattr(of_one, "integers", False)
     takes_out = "out" in inspect.signature(of_one).parameters
 
+    def together(places: list[int], given: Any, rest: Any, keywords: Any, outs: _Tensors | None) -> list[torch.Tensor]:
+        if not places:
+            return []
+        flat = [torch.cat([tensors[i].reshape(-1) for i in places]) for tensors in given]
+        parts = of_one(*flat, *rest[len(names) :], **keywords, **dict(zip(names, rest, strict=False)))
+        own = [given[0][i] for i in places]
+        results = [torch.empty_like(t, dtype=parts.dtype) for t in own] if outs is None else [outs[i] for i in places]
+        split = parts.split([t.numel() for t in own])
+        torch._foreach_copy_(results, [part.view(t.shape) for part, t in zip(split, own, strict=True)])
+        return results
+
     def call(*arguments: Any, outs: _Tensors | None = None, **keywords: Any) -> list[torch.Tensor]:
         made = []
+        numbers = (*arguments[lists:], *keywords.values())
+        shared = by_elements and not any(isinstance(v, (list, tuple, torch.Tensor)) for v in numbers)
+        places = _placed(arguments[:lists], shared, outs)
+        packed = dict(zip(places, together(places, arguments[:lists], arguments[lists:], keywords, outs), strict=True))
         for i, tensors in enumerate(zip(*arguments[:lists], strict=True)):
+            if i in packed:
+                made.append(packed[i])
+                continue
             rest = [v[i] if isinstance(v, (list, tuple)) else v for v in arguments[lists:]]
             own = {key: v[i] if isinstance(v, (list, tuple)) else v for key, v in keywords.items()}
             own |= zip(names, rest, strict=False)
@@ -54,7 +94,7 @@ for _name, _limit in {"maximum": "clamp_min", "minimum": "clamp_max"}.items():
     _each(_name, _name, 2)
     _each(_limit, _limit, 1)
 _each("abs", "magnitude", 1)
-_each("max", "amax", 1)
+_each("max", "amax", 1, by_elements=False)
 
 
 def _by_elements(name: str) -> None:
