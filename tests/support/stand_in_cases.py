@@ -373,6 +373,58 @@ def case_ranges():
         assert moved == (given in integers or given in numbers or given[-1] == 1000), (given, options, b.places)
 
 
+def case_conversions_and_signs():
+    """Of numbers about ties, subnormal and beyond the largest, infinities, and NaN of both signs and of other bits than its own."""
+    import torch
+
+    words = torch.tensor(
+        [0, 1, 0x7F800000, 0x7F800001, 0x7FC12345, -1, 0x3F808000, 0x3F818000, 0x3F808001, 0x7F7FFFFF, 0x00400000, 0x387FF000, 0x33000000,
+         0x33000001, 0x477FF000, 0x477FEFFF, -0x80000000, -0x7FFFFFFF, 0x00008000, 0x00018000], dtype=torch.int32,
+    )  # fmt: skip
+    single = words.view(torch.float32)
+    double = torch.cat(
+        [single.double() * (1 + 2.0**-30), single.double() * (1 + 2.0**-24), torch.tensor([-torch.nan, 1e39, 1e-45])]
+    )
+    for x, dtype in ((single, torch.bfloat16), (single, torch.float16), (double, torch.float32)):
+        made = []
+        for device in ("cpu", DEVICE):
+            with block() as b:
+                given = x.to(device)
+                made.append(
+                    [
+                        given.to(dtype),
+                        torch.zeros(len(x), dtype=dtype, device=device).copy_(given),
+                        given.neg(),
+                        -given[::2],
+                    ]
+                )
+        same(*made)
+        assert {k[1] for k in b.places if k[0] != "aten._to_copy.default" or k[1] != "moved"} <= {"on the device", "moved"}, (
+            b.places
+        )
+
+
+def case_negative_log_likelihood():
+    """By its own name, with weights and targets that are ignored."""
+    import torch
+
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        for reduction in ("mean", "sum", "none"):
+            for weighted in (False, True):
+                made = []
+                for device in ("cpu", DEVICE):
+                    with block() as b:
+                        torch.manual_seed(4)
+                        x = torch.randn(6, 5).to(dtype).to(device).requires_grad_()
+                        w = torch.rand(5).to(dtype).to(device) if weighted else None
+                        y = torch.tensor([0, 3, -100, 4, 1, 1]).to(device)
+                        loss = torch.nn.functional.nll_loss(x, y, w, reduction=reduction)
+                        made.append([loss, *torch.autograd.grad(loss.sum(), x)])
+                same(*made)
+                elsewhere = [k for k in b.places if k[1] == "in main memory" and "nll" in k[0]]
+                assert not elsewhere or weighted or not launches(), (dtype, reduction, elsewhere)
+
+
 def case_native_dropout():
     """As PyTorch calls it for a GPU, with its gradient."""
     import torch
@@ -654,6 +706,8 @@ def case_lists_of_small_tensors():
         "add_": lambda x, y, z: (torch._foreach_add_(x, 1), x)[1],
         "mul": lambda x, y, z: torch._foreach_mul(x, 0.1),
         "mul of numbers": lambda x, y, z: torch._foreach_mul(x, [0.1 * k for k in range(7)]),
+        "div of one number": lambda x, y, z: torch._foreach_div(x, [0.1] * 7),
+        "zeros of two signs": lambda x, y, z: torch._foreach_mul(x, [0.0, -0.0] * 3 + [0.0]),
         "div_": lambda x, y, z: (torch._foreach_div_(x, y), x)[1],
         "addcmul_": lambda x, y, z: (torch._foreach_addcmul_(x, y, z, value=0.7), x)[1],
         "addcdiv_": lambda x, y, z: (torch._foreach_addcdiv_(x, y, z, value=-0.7), x)[1],
@@ -672,7 +726,7 @@ def case_lists_of_small_tensors():
                 made.append([*call(*given), *given[0]])
                 launched = kernels_launched() - before if launches() else 0
         same(*made)
-        if launches() and name not in ("norm", "twice", "mul of numbers"):
+        if launches() and name not in ("norm", "twice", "mul of numbers", "zeros of two signs"):
             assert launched <= 6, (name, launched)  # two phases: those together, the large one, and one in another order
             assert {place for _, place in b.places} == {"on the device"}, b.places
 

@@ -128,7 +128,7 @@ _LAUNCHING = frozenset(_core.ufuncs) | frozenset(
     batch_norm batch_norm_without_running batch_norm_without_training batch_norm_backward
     mse_loss smooth_l1_loss huber_loss mse_loss_backward smooth_l1_loss_backward huber_loss_backward
     mm bmm mv dot addmm linear convolution convolution_backward sum mean vector_norm norm_dim var std var_mean std_mean cumsum
-    mm_wider bmm_wider addmm_wider baddbmm_wider native_dropout native_dropout_backward masked_scale max_pool2d_backward max_pool3d_backward
+    nll_loss_forward nll_loss_backward mm_wider bmm_wider addmm_wider baddbmm_wider native_dropout native_dropout_backward masked_scale max_pool2d_backward max_pool3d_backward
     max_pool2d avg_pool2d avg_pool2d_backward adaptive_avg_pool2d adaptive_avg_pool2d_backward max_pool3d avg_pool3d avg_pool3d_backward
     adaptive_avg_pool3d adaptive_avg_pool3d_backward attention attention_backward
     embedding_dense_backward index_add bernoulli safe_softmax conv_cudnn conv_transpose_cudnn conv_miopen conv_transpose_miopen conv_depthwise
@@ -154,19 +154,35 @@ def _is_there() -> bool:
     return True
 
 
-def computed(func: Any, function: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
-    """Calls the library for the device. Returns NotImplemented if it does not compute this; then nothing has been written."""
+def _launching(func: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """What computes this on the device, or None."""
     if function is False:
         kernel, name = KERNELS_OF.get(func), func._schema.name
     else:
         kernel, name = getattr(function, "of_floats", function), OPERATORS[func].function
-    if kernel is None or name not in _LAUNCHING or not _computes(func, args, kwargs) or not _is_there():
+    return kernel if name in _LAUNCHING and _computes(func, args, kwargs) else None
+
+
+def computed(func: Any, function: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
+    """Calls the library for the device. Returns NotImplemented if it does not compute this; then nothing has been written."""
+    kernel = _launching(func, function, args, kwargs)
+    if kernel is None or not _is_there():
         return NotImplemented
     try:
         with _core.Environment(), _library.on_device(device.index or 0):
             return kernel(*args, **kwargs)
     except (Unsupported, Uncovered, ValueError, TypeError, IndexError, NotImplementedError):
         return NotImplemented  # the CPU's operator says what is wrong
+
+
+def route(func: Any, args: Any, kwargs: Any) -> str:
+    """Where an operator of tensors on a device is first tried, without a call."""
+    function: Any = FUNCTIONS.get(func, False)
+    if _moves(func, function, args, kwargs):
+        return MOVED
+    if function is not False and (_is_rounded_once(OPERATORS[func].function, args, kwargs) or _is_negation(func, args)):
+        return COMPUTED
+    return STAGED if _launching(func, function, args, kwargs) is None else COMPUTED
 
 
 def _computes(func: Any, args: Any, kwargs: Any) -> bool:
@@ -326,12 +342,44 @@ def staged(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device:
     return copies.returned(made, _target(func, args, kwargs, device))
 
 
+# Conversions of one instruction on a device, which rounds to nearest: a narrower number is made of the one that is given, not of a third.
+_ROUNDED_ONCE = {(torch.float32, torch.bfloat16), (torch.float32, torch.float16), (torch.float64, torch.float32)}
+# Formats whose negative the CPU has by the sign alone, of NaN too; in 16 bits that depends on where the numbers lie.
+_WORDS = {torch.float32: torch.int32, torch.float64: torch.int64}
+
+
+def _is_rounded_once(function: str, args: Any, kwargs: Any) -> bool:
+    """Whether PyTorch's own conversion rounds as the CPU's, but for the bits of NaN."""
+    if function == "copy":
+        return (args[1].dtype, args[0].dtype) in _ROUNDED_ONCE
+    return function == "to_copy" and (args[0].dtype, kwargs.get("dtype")) in _ROUNDED_ONCE
+
+
+def _is_negation(func: Any, args: Any) -> bool:
+    return func is torch.ops.aten.neg.default and args[0].dtype in _WORDS and not args[0].is_neg()
+
+
+def _by_bits(func: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """What PyTorch's operators on the device give if they are told what the CPU makes of NaN; NotImplemented where that is not all."""
+    if function is False:
+        return NotImplemented
+    if _is_rounded_once(OPERATORS[func].function, args, kwargs):
+        made = func(*args, **kwargs)
+        return made.masked_fill_(made.isnan(), torch.nan)
+    if _is_negation(func, args):  # a NaN changes its sign too
+        words = args[0].view(_WORDS[args[0].dtype])
+        return words.bitwise_xor(torch.iinfo(words.dtype).min).view(args[0].dtype)
+    return NotImplemented
+
+
 def call(again: Callable[..., Any], func: Any, args: Any, kwargs: Any, device: torch.device) -> tuple[str, Any]:
     """Calls an operator of tensors on a device. Returns where it was computed, and its result."""
     function: Any = FUNCTIONS.get(func, False)
     if _moves(func, function, args, kwargs):
         return MOVED, (func if function in (None, False) or func in _PLAIN_MOVES else function)(*args, **kwargs)
-    made = computed(func, function, args, kwargs, device)
+    made = _by_bits(func, function, args, kwargs)
+    if made is NotImplemented:
+        made = computed(func, function, args, kwargs, device)
     if made is not NotImplemented:
         return COMPUTED, made
     return STAGED, staged(again, func, args, kwargs, device)

@@ -38,6 +38,11 @@ def _placed(lists: Sequence[_Tensors], shared: bool, outs: _Tensors | None) -> l
     return found if len(found) > 1 and len(written) == len(found) else []
 
 
+def _one_number(v: Any) -> Any:
+    """The number that all tensors of a list have, if they have one."""
+    return v[0] if isinstance(v, (list, tuple)) and len({(type(w), repr(w)) for w in v}) == 1 else v
+
+
 def _each(name: str, function: str, lists: int, *names: str, by_elements: bool = True) -> None:
     """A function of one tensor over the first `lists` arguments; further ones, with these names, are lists of numbers, or shared. The
     results go into `outs` where these are given."""
@@ -58,6 +63,9 @@ def _each(name: str, function: str, lists: int, *names: str, by_elements: bool =
 
     def call(*arguments: Any, outs: _Tensors | None = None, **keywords: Any) -> list[torch.Tensor]:
         made = []
+        if arguments[0] and not arguments[0][0].is_cpu:
+            arguments = (*arguments[:lists], *map(_one_number, arguments[lists:]))
+            keywords = {key: _one_number(v) for key, v in keywords.items()}
         numbers = (*arguments[lists:], *keywords.values())
         shared = by_elements and not any(isinstance(v, (list, tuple, torch.Tensor)) for v in numbers)
         places = _placed(arguments[:lists], shared, outs)

@@ -274,8 +274,12 @@ def nll_loss_forward(x: torch.Tensor, target: torch.Tensor, weight: _Maybe, redu
     counted = target != ignore_index
     if reduction == 0:
         total = x.new_zeros(())
-    elif weight is None:
+    elif weight is None and x.is_cpu:
         total = convert(counted.sum(), x.dtype)
+    elif weight is None:
+        if target.numel() > 1 << 24:
+            raise Uncovered("more targets than binary32 counts")
+        total = counted.sum().to(torch.float32).to(x.dtype)  # exact, but for one rounding to 16 bits
     else:
         total = as_tensor(exact_sum(as_array(weight[target[counted]])))
     return as_tensor(made), total
