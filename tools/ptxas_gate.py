@@ -40,8 +40,8 @@ DEEP = {
 }
 PRODUCTS = ("dense_kernel", "async_kernel", "conv_kernel", "b64_tiles", "dd_tiles", "retry_kernel", "dense_norms", "crt_")
 WORDS = ("async_kernel", "conv_kernel", "words_kernel")  # whose addresses are aligned; others load bytes where theirs are not
-# Elementwise functions, their tables of 16-bit numbers, and steps of optimisers, where addresses are aligned.
-WIDE = ("words_kernel", "shared_kernel", "cached_kernel", "step_kernel")
+# Elementwise functions, their tables of 16-bit numbers, formulas, and steps of optimisers, where addresses are aligned.
+WIDE = ("words_kernel", "shared_kernel", "cached_kernel", "formula_kernel", "step_kernel")
 
 Kernel = collections.namedtuple("Kernel", "name stack spilled registers bytes wide")
 

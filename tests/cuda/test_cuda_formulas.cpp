@@ -8,9 +8,9 @@
 
 enum { FORMULAS = RM_FORMULA_MIX + 1, CODES = 18, TRIPLES = CODES * CODES * CODES };
 enum { X, Y, Z, OUT, ARRAYS };
-static const int64_t ROOM = 8 * TRIPLES + 8; /* bytes of an array */
+static const int64_t ROOM = 8 * TRIPLES + 16; /* bytes of an array, as many words of 16 */
 static char cpu[ARRAYS * ROOM];
-BOTH_SIDES char gpu[ARRAYS * ROOM];
+alignas(16) BOTH_SIDES char gpu[ARRAYS * ROOM];
 
 static bool has_y(int formula) {
   return (formula >= RM_FORMULA_PLUS && formula <= RM_FORMULA_SIGMOID) || formula >= RM_FORMULA_MAX;
@@ -118,9 +118,10 @@ int main() {
         }
     }
     for (int64_t n : {1, 2, 31, 33, 255, 257, 4099}) {
-      fill_arrays(format, SHORT, n, 0);
+      const int odd = n % 4 == 3 ? widths[format] : 0; /* elements are aligned, words of 16 bytes are not */
+      fill_arrays(format, SHORT, n, odd);
       for (int formula = 0; formula < FORMULAS; formula++)
-        compare("lengths", formula, format, n, 0.1, n % 3 == 0 ? X : OUT, 0);
+        compare("lengths", formula, format, n, 0.1, n % 3 == 0 ? X : OUT, odd);
     }
     fill_codes(format);
     for (int formula = 0; formula < FORMULAS; formula++)
