@@ -6,6 +6,7 @@ Each is made by the first of a few calls of its constructor with which PyTorch r
 import functools
 import inspect
 
+from . import graph_programs
 from .cases import Absent, Case
 from .training import loss_of, sampled, short, trained
 
@@ -229,6 +230,9 @@ def run(kind, name):
     import torch
     from torch_geometric import nn
 
+    own = graph_programs.run(f"{kind}.{name}", graph(), WIDTH, NODES)
+    if own is not None:
+        return own
     made = getattr(getattr(nn, kind), name)
     if not inspect.isclass(made):
         return _run_function(made)

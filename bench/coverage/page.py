@@ -99,6 +99,7 @@ def earlier(text):
         kind = next(k for k, h in HEADINGS.items() if h == title)
         for line in body.splitlines() if outcome != "passed" else [f"- 0 × : {body}"]:
             detail, cases = re.fullmatch(r"- \d+ × (.*?): ((?:`[^`]*`(?:, )?)+)", line.strip()).groups()
+            detail = re.sub(r"\\+([|<])", r"\1", detail)  # as _listed has escaped them
             results += [
                 {"kind": kind, "case": c, "outcome": outcome, "detail": detail} for c in re.findall(r"`([^`]*)`", cases)
             ]

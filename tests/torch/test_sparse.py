@@ -141,6 +141,45 @@ def test_products_of_two_sparse_matrices(dtype):
         assert known(s @ t) != want
 
 
+@pytest.mark.parametrize("integers", [torch.int32, torch.int64, torch.bool, torch.uint8], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_products_with_integers_at_the_places_of_both(dtype, integers):
+    x, k = holes(dtype, 7, 9, 6), (torch.arange(63) % 5).reshape(7, 9).to(integers)
+    f = np.dtype(FORMATS[dtype])
+    want = {p: int(rounded(v * int(k[p]), f)) for p, v in exact(x).items() if v and k[p]}
+    with rt.reproducible():
+        s, t = x.to_sparse(), k.to_sparse()
+        twice = torch.sparse_coo_tensor(
+            torch.cat((t.indices(), t.indices()), 1), torch.cat((t.values(), t.values() * 0)), (7, 9)
+        )
+        for made in (s * t, t * s, s * (t if integers is torch.bool else twice)):
+            assert made.dtype is dtype and known(made) == want
+        other = s.to_dense().to(torch.float64 if dtype is not torch.float64 else torch.float32).to_sparse()
+        with pytest.raises(rt.UncoveredOperatorError, match="aten.mul.Tensor, called at .*sparse tensors of"):
+            s * other
+    assert len(want) > 10
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_sums_with_integers(dtype):
+    x, k = holes(dtype, 7, 9, 6), (torch.arange(63) % 5).reshape(7, 9)
+    f = np.dtype(FORMATS[dtype])
+    want = {p: int(rounded(v + int(k[p]), f)) for p, v in exact(x).items() if v or k[p]}
+    with rt.reproducible():
+        s, t = x.to_sparse(), k.to_sparse()
+        for made in (s + t, t + s, s + t.to(torch.int32)):
+            assert made.dtype is dtype and known(made.coalesce()) == want
+        less = {p: int(rounded(v - int(k[p]), f)) for p, v in exact(x).items() if v or k[p]}
+        assert known(s - t) == less and known(t - s) != less
+        first = s + torch.sparse_coo_tensor(
+            torch.cat((t.indices(), t.indices()), 1), torch.cat((t.values(), -t.values())), (7, 9)
+        )
+        assert bits(first.to_dense()) == bits(x)  # the three values of a place are one sum
+        beyond = (k * 2**54).to_sparse()
+        with pytest.raises(rt.UncoveredOperatorError, match="aten.add.Tensor, called at .*does not hold"):
+            s + beyond
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_gradients_of_two_sparse_matrices(dtype):
     a, b = holes(dtype, 7, 9, 4), holes(dtype, 9, 6, 5)

@@ -12,7 +12,7 @@ import torch
 
 from .._stepwise import HERE
 from .._tensors import FORMATS
-from .common import KERNELS, Uncovered
+from .common import KERNELS, Uncovered, convert
 
 aten = torch.ops.aten
 # Operators of sparse tensors, and of what they are made of: those that move elements are PyTorch's own.
@@ -137,7 +137,19 @@ def sparse_mask(t: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return made
 
 
+def _held(t: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Integers beside floating-point numbers, in the format of these, which must hold them."""
+    if t.is_floating_point() or t.is_complex() or not other.is_floating_point() or not (_is_coo(t) and _is_coo(other)):
+        return t
+    values = t._values()
+    if values.numel() and int(values.to(torch.int64).abs().max()) > 2 / torch.finfo(other.dtype).eps:
+        raise Uncovered(f"integers of a sparse tensor that {other.dtype} does not hold")
+    held = convert(values, other.dtype)
+    return torch.sparse_coo_tensor(t._indices(), held, t.shape, is_coalesced=t.is_coalesced(), check_invariants=False)
+
+
 def _added(x: torch.Tensor, y: torch.Tensor, alpha: Any) -> torch.Tensor:
+    x, y = _held(x, y), _held(y, x)
     _one_format(x, y)
     if x.shape != y.shape:
         raise Uncovered(f"shapes {tuple(x.shape)} and {tuple(y.shape)} of a sum with a sparse tensor")
@@ -159,13 +171,24 @@ def add(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
     return _added(x, y, alpha)
 
 
+@_function(aten.sub.Tensor)
+def sub(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
+    """Of two sparse tensors: the exact sums of the values of x and of those of y with the other sign."""
+    if not (_is_coo(x) and _is_coo(y)):
+        raise Uncovered("a difference of these layouts")
+    y = _held(y, x)
+    return _added(x, torch.sparse_coo_tensor(y._indices(), -y._values(), y.shape, check_invariants=False), alpha)
+
+
 @_function(aten.add_.Tensor)
 def add_(x: torch.Tensor, y: torch.Tensor, *, alpha: Any = 1) -> torch.Tensor:
     return x.copy_(_added(x, y, alpha))
 
 
 def _met(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    _one_format(x, y)
+    _one_format(
+        *(t for t in (x, y) if t.is_floating_point() or t.is_complex())
+    )  # integers beside them are as in a dense product
     first, second = (_places(t._indices(), t.shape) for t in (x, y))
     here, there = torch.isin(first, second), torch.isin(second, first)
     values = KERNELS["multiply"](x._values()[here], y._values()[there])
