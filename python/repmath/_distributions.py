@@ -32,6 +32,25 @@ def _positive(name: str, value: ArrayLike, times: float = 1.0) -> _Array:
     return _parameter(name, value, _LEAST * times, _MOST * times, limits)
 
 
+def _factor(name: str, value: ArrayLike) -> _Array:
+    return _parameter(name, value, math.ulp(0.0), math.nextafter(math.inf, 0.0), "positive and finite")
+
+
+def _mean(name: str, value: ArrayLike) -> _Array:
+    return _parameter(name, value, 0.0, _MANY, "from 0 to 2**52")
+
+
+def _trials(name: str, value: ArrayLike) -> _Array:
+    trials = _parameter(name, value, 0.0, _MANY, "from 0 to 2**52")
+    if not (trials == np.floor(trials)).all():
+        raise ValueError(f"{name} must be whole numbers, not {trials[trials != np.floor(trials)].flat[0]}")
+    return trials
+
+
+def _chance(name: str, value: ArrayLike) -> _Array:
+    return _parameter(name, value, 0.0, 1.0, "from 0 to 1")
+
+
 def _spread(shape: _Shape | None, **parameters: _Array) -> tuple[tuple[int, ...], list[_Array]]:
     """The shape of the result, and the parameters as arrays of one axis of its elements."""
     together = np.broadcast_shapes(*(p.shape for p in parameters.values()))
@@ -102,8 +121,7 @@ def gamma(
     TypeError
         An argument is of another type.
     """
-    factors = _parameter("scale", scale, math.ulp(0.0), math.nextafter(math.inf, 0.0), "positive and finite")
-    return _gamma((seed, stream, offset), shape, dtype, a=_positive("a", a), scale=factors)
+    return _gamma((seed, stream, offset), shape, dtype, a=_positive("a", a), scale=_factor("scale", scale))
 
 
 @guarded
@@ -247,7 +265,7 @@ def poisson(seed: int, shape: _Shape | None = None, mean: ArrayLike = 1.0, *, st
     TypeError
         An argument is of another type.
     """
-    full, (means,) = _spread(shape, mean=_parameter("mean", mean, 0.0, _MANY, "from 0 to 2**52"))
+    full, (means,) = _spread(shape, mean=_mean("mean", mean))
     out = np.empty(means.size, np.int64)
     counts.poisson(_place(seed, stream, offset, out.size), means, out)
     return _whole(out, full)
@@ -286,10 +304,7 @@ def binomial(
     TypeError
         An argument is of another type.
     """
-    trials = _parameter("n", n, 0.0, _MANY, "from 0 to 2**52")
-    if not (trials == np.floor(trials)).all():
-        raise ValueError(f"n must be whole numbers, not {trials[trials != np.floor(trials)].flat[0]}")
-    full, (many, chances) = _spread(shape, n=trials, p=_parameter("p", p, 0.0, 1.0, "from 0 to 1"))
+    full, (many, chances) = _spread(shape, n=_trials("n", n), p=_chance("p", p))
     out = np.empty(many.size, np.int64)
     counts.binomial(_place(seed, stream, offset, out.size), many, chances, out)
     return _whole(out, full)

@@ -29,11 +29,12 @@ XLA_FFI_Error *rm_xla_run(XLA_FFI_CallFrame *frame, rm_status (*compute)(rm_call
     return NULL;
   }
   if (frame->stage != XLA_FFI_ExecutionStage_EXECUTE) { return NULL; }
-  rm_call call = {frame, NULL, names, {NULL}, 0};
+  rm_call call = {.frame = frame, .names = names};
   const rm_status status = compute(&call);
   for (int i = 0; i < call.scratches; i++) { free(call.scratch[i]); }
   if (status == RM_OK) { return NULL; }
   char message[256];
+  if (call.message[0]) return error(frame, error_code(rm_status_code(status)), call.message);
   if (call.missing) {
     snprintf(message, sizeof message, "repmath: the call has no attribute '%s' of the type that is expected", call.missing);
     return error(frame, XLA_FFI_Error_Code_INTERNAL, message);

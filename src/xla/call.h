@@ -21,7 +21,12 @@ typedef struct {
   const char *const *names;
   void *scratch[4]; /* freed at the end of the call */
   int scratches;
+  char message[256]; /* of an error; where it is empty, that of the status */
 } rm_call;
+
+/* A function of Python: it returns a status, and of an error writes what it says, of less than 256 bytes. */
+typedef int32_t rm_xla_function(int64_t number, int64_t arguments, void **from, void **to, char *message);
+RM_API void rm_xla_set_function(rm_xla_function *to);
 
 XLA_FFI_Error *rm_xla_run(XLA_FFI_CallFrame *frame, rm_status (*compute)(rm_call *), const char *const *names);
 

@@ -18,7 +18,7 @@ if _TYPE_CHECKING:
 
 
 from . import _derivatives as _derivatives  # registers the derivatives of the elementwise functions
-from . import _elementwise, _powers, optim, random
+from . import _elementwise, _powers, optim, random, special
 from ._attention import scaled_dot_product_attention
 from ._collectives import pmean, psum
 from ._convolution import conv_general_dilated
@@ -106,5 +106,6 @@ __all__ = [
     "sgd",
     "smooth_l1_loss",
     "softmax",
+    "special",
     "sum",
 ]

@@ -16,6 +16,7 @@ from .. import (
 TARGETS = (
     "adam",
     "along",
+    "called",
     "convolution",
     "cross_entropy",
     "dropout",
@@ -33,7 +34,7 @@ TARGETS = (
 )
 
 
-def _register() -> str:
+def _register() -> tuple[str, ctypes.CDLL]:
     folder = pathlib.Path(_config.get_include()).parent / "lib"
     path = folder / ("librepmath_xla" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so"))
     try:
@@ -43,10 +44,10 @@ def _register() -> str:
     for target in TARGETS:
         handler = getattr(library, f"rm_xla_{target}")
         jax.ffi.register_ffi_target(f"rm_xla_{target}", jax.ffi.pycapsule(handler), platform="cpu")
-    return str(path)
+    return str(path), library
 
 
-PATH = _register()
+PATH, LIBRARY = _register()
 
 
 def export_checks() -> list[Any]:

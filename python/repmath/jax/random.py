@@ -1,7 +1,8 @@
 """Random numbers without state: element i of stream s under seed k is a function of (k, s, i), as in `repmath.random`, with its bits.
 
 Seed, stream and offset are Python integers, or integer scalars of a traced program, such as the number of a training step; traced ones
-must not be negative. Other parameters are Python numbers, taken exactly.
+must not be negative. Other parameters are Python numbers, taken exactly; those of `gamma`, `beta`, `dirichlet`, `chisquare`, `poisson` and `binomial` may be
+arrays, NumPy's, taken exactly as float64, or JAX's, in their own format. `gamma` has derivatives by its parameters, the other draws have none.
 """
 
 import math
@@ -13,10 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.interpreters import ad
 
+from .. import _distributions as _rules
 from .. import _random_arguments as _checks
 from .. import random as _numpy
+from ._draws import draw, shape_of
 from ._primitive import bind, by_handler, define, is_zero, size_of, zero_of
-from ._types import together
+from ._types import FORMATS, together
 
 _WORDS32, _UNIFORM, _NORMAL, _TRUNCATED_NORMAL, _BERNOULLI, _INTEGERS, _PERMUTATION = range(7)
 
@@ -140,6 +143,60 @@ def randint(
     _numpy.randint(0, 0, low, high, dtype=wanted)
     first, end = (0, low) if high is None else (low, high)
     return _fill(_INTEGERS, (seed, stream, offset), shape, wanted, low=int(first), last=int(end) - 1)
+
+
+def _drawn(name: str, seed: Any, stream: Any, offset: Any, shape: tuple[int, ...], dtype: Any, **parameters: Any) -> Any:
+    n = size_of(shape)
+    return draw(name, place(seed, stream, offset, 2**62 + n if name == "beta" else n), shape, dtype, **parameters)
+
+
+def gamma(
+    seed: Any, shape: Any = None, a: Any = 1.0, scale: Any = 1.0, *, dtype: Any = None, stream: Any = 0, offset: Any = 0
+) -> Any:
+    """Gamma numbers RN(scale X), as `repmath.random.gamma`; float32 by default, float64 with jax_enable_x64.
+
+    The derivative by `a` is RN(g), where g is that of a gamma number of the same probability (specification, section 6a), times `scale`.
+    """
+    return _drawn("gamma", seed, stream, offset, shape_of(shape, a, scale), _float(dtype), a=a, scale=scale)
+
+
+def chisquare(seed: Any, shape: Any = None, df: Any = 1.0, *, dtype: Any = None, stream: Any = 0, offset: Any = 0) -> Any:
+    """Chi-square numbers, as `repmath.random.chisquare`: gamma(seed, shape, df/2, 2)."""
+    sizes = shape_of(shape, df)
+    if isinstance(df, jax.Array):
+        if df.dtype not in FORMATS:
+            return _drawn("chisquare", seed, stream, offset, sizes, _float(dtype), df=df)
+        half = df.astype(jnp.promote_types(df.dtype, np.float32)) * 0.5
+    else:
+        half = 0.5 * _rules._positive("df", df, 2.0)
+    return _drawn("gamma", seed, stream, offset, sizes, _float(dtype), a=half, scale=2.0)
+
+
+def beta(
+    seed: Any, shape: Any = None, a: Any = 1.0, b: Any = 1.0, *, dtype: Any = None, stream: Any = 0, offset: Any = 0
+) -> Any:
+    """Beta numbers RN(X/(X + Y)), as `repmath.random.beta`."""
+    return _drawn("beta", seed, stream, offset, shape_of(shape, a, b), _float(dtype), a=a, b=b)
+
+
+def dirichlet(
+    seed: Any, shape: Any = None, alpha: Any = (1.0, 1.0), *, dtype: Any = None, stream: Any = 0, offset: Any = 0
+) -> Any:
+    """Dirichlet numbers, whose rows are the last axis, as `repmath.random.dirichlet`."""
+    sizes = shape_of(shape, alpha)
+    if not sizes:
+        raise ValueError("alpha must have at least one axis")
+    return _drawn("dirichlet", seed, stream, offset, sizes, _float(dtype), alpha=alpha)
+
+
+def poisson(seed: Any, shape: Any = None, mean: Any = 1.0, *, stream: Any = 0, offset: Any = 0) -> Any:
+    """Poisson numbers, as `repmath.random.poisson`; int32, or int64 with jax_enable_x64. A number beyond int32 raises."""
+    return _drawn("poisson", seed, stream, offset, shape_of(shape, mean), jnp.result_type(int), mean=mean)
+
+
+def binomial(seed: Any, shape: Any = None, n: Any = 1, p: Any = 0.5, *, stream: Any = 0, offset: Any = 0) -> Any:
+    """Binomial numbers, as `repmath.random.binomial`; int32, or int64 with jax_enable_x64. A number beyond int32 raises."""
+    return _drawn("binomial", seed, stream, offset, shape_of(shape, n, p), jnp.result_type(int), n=n, p=p)
 
 
 def permutation(seed: Any, x: Any, *, stream: Any = 0, offset: Any = 0) -> Any:

@@ -369,7 +369,9 @@ class _Process:
 
 process = _Process()
 if hasattr(os, "register_at_fork"):  # a child lacks the thread that may be holding the lock, so the one that forks holds it
-    os.register_at_fork(before=process.lock.acquire, after_in_parent=process.lock.release, after_in_child=process.lock.release)
+    os.register_at_fork(
+        before=process.lock.acquire, after_in_parent=process.lock.release, after_in_child=process.lock.release
+    )
 
 
 # --- modes that are entered inside of a block
