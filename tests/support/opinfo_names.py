@@ -127,7 +127,7 @@ ELSEWHERE = {
         "torch/test_grouped.py": "histogramdd_of_edges",
         "torch/test_polynomials.py": "polygamma_into",
         "torch/test_rejections.py": "standard_gamma_grad dirichlet_grad",
-        "torch/test_ranges.py": "hann_window hamming_window blackman_window bartlett_window",
+        "torch/test_ranges.py": "hann_window hamming_window blackman_window bartlett_window kaiser_window",
     }.items()
     for name in functions.split()
 }
@@ -147,6 +147,7 @@ _dirichlet_grad.default _sample_dirichlet.default _standard_gamma.default _stand
     "torch/test_ranges.py": """
 hann_window.default hann_window.periodic hamming_window.default hamming_window.periodic hamming_window.periodic_alpha
 hamming_window.periodic_alpha_beta blackman_window.default blackman_window.periodic bartlett_window.default bartlett_window.periodic
+kaiser_window.default kaiser_window.periodic kaiser_window.beta
 """.split(),
     "torch/test_special.py": ["special_zeta.other_scalar", "special_zeta.self_scalar"],
     "test_lists": [line.name for line in LISTS],

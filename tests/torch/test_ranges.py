@@ -1,8 +1,11 @@
 """linspace, logspace, arange and windows against rationals and MPFR: limits that cancel, subnormal numbers, decimals, ranges that the format holds."""
 
+import functools
+import math
 from fractions import Fraction
 
 import gmpy2
+import mpmath
 import numpy as np
 import pytest
 
@@ -106,6 +109,45 @@ WINDOWS = {
 def quarters(x):
     """cospi, exactly where it is 0."""
     return 0.0 if x % 1 == 0.5 else cospi(x)
+
+
+@functools.cache
+def kaiser(j, d, beta):
+    """The quotient by mpmath's Bessel functions, to 300 bits: far more than a boundary of rounding takes."""
+    with mpmath.workprec(300):
+        z = mpmath.mpf(beta) * mpmath.sqrt(mpmath.mpf(4 * j * (d - j))) / d
+        sign, man, exp, _ = (mpmath.besseli(0, z) / mpmath.besseli(0, mpmath.mpf(beta)))._mpf_
+    return Fraction(1) if 2 * j == d else (-1) ** sign * Fraction(int(man)) * Fraction(2) ** exp
+
+
+for number in (12.0, 0.1, -3.7, 60.0, 2.0**-40, 0.0):
+    WINDOWS[f"kaiser {number}"] = ((number,), functools.partial(kaiser, beta=number))
+WINDOWS["kaiser"] = ((), functools.partial(kaiser, beta=12.0))
+
+
+def test_kaiser_windows_of_large_numbers():
+    """At the ends they are beneath all numbers of float32, and of binary64."""
+    for beta in (200.0, 800.0, 4096.0):
+        for dtype in (torch.float32, torch.float64):
+            with rt.reproducible(strict=True):
+                made = torch.kaiser_window(25, True, beta, dtype=dtype)
+            check(made, [kaiser(min(i, 25 - i), 25, beta) for i in range(25)], (beta, dtype))
+            assert made[0] == 0 or beta == 200.0
+    for beta in (4097.0, math.inf, math.nan):
+        with (
+            rt.reproducible(strict=True),
+            pytest.raises(rt.UncoveredOperatorError, match="beta=.* is not from -4096 to 4096"),
+        ):
+            torch.kaiser_window(25, True, beta)
+
+
+def test_kaiser_control():
+    """PyTorch's own, and a quotient of rounded numbers, have other bits."""
+    with rt.reproducible(strict=True):
+        made = torch.kaiser_window(200, dtype=torch.float64)
+        j = torch.minimum(torch.arange(200), 200 - torch.arange(200)).double()
+        steps = torch.i0(12 * (4 * j * (200 - j)).sqrt() / 200) / torch.i0(torch.tensor(12.0, dtype=torch.float64))
+    assert not torch.equal(made, torch.kaiser_window(200, dtype=torch.float64)) and not torch.equal(made, steps)
 
 
 @DTYPE

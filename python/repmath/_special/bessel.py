@@ -16,7 +16,7 @@ import numpy as np
 from .. import _core
 from .._dtypes import F64, NAMES
 from .._narrow import convert_array
-from .enclosures import Interval, decided
+from .enclosures import Interval, decided, div
 from .functions import Array, bessel_j, scaled_bessel_i
 
 _Interval: TypeAlias = tuple[int, int]
@@ -74,6 +74,30 @@ def one(x: float, order: int, sign: int, scaled: bool, dtype: Any) -> float:
     if x == math.inf:
         return flip * 0.0
     return flip * _rounded(x, order, sign, scaled, dtype)
+
+
+def kaiser(places: list[int], width: int, beta: float, dtype: Any) -> list[float]:
+    """I0(beta sqrt(4 j (d - j))/d) over I0(beta) at places j from 0 to d/2, in binary64; for a narrower format to odd.
+
+    I0 of both is a sum of rational numbers. Of rational squares that differ the two values are algebraically independent (Siegel), and so their quotient is no boundary of
+    rounding; of j = d/2 and of beta = 0 it is 1."""
+    m, q = beta.as_integer_ratio()
+
+    @functools.cache
+    def below(p: int) -> Interval:
+        return *_value(abs(m), q, 0, 1, False, p), -p
+
+    def value(j: int, p: int) -> Interval:
+        f = p + 16
+        above = _sum((1 << f, 1 << f), m * m * j * (width - j), lambda k: (q * width * k) ** 2, 1)
+        return div((*above, -f), below(f), f)
+
+    return [
+        1.0
+        if 2 * j == width or m == 0
+        else decided(functools.partial(value, j), dtype, f"a Kaiser window of {beta} at {j} of {width}")
+        for j in places
+    ]
 
 
 @functools.cache

@@ -161,7 +161,7 @@ _SEVERAL_FORMATS = frozenset(
     """add subtract rsub multiply divide power clamp clamp_min clamp_max maximum minimum addcmul addcdiv divide_by_mode floor_divide
     fmod remainder atan2 to_copy copy sum mean cumsum prod cumprod nansum layer_norm layer_norm_backward rms_norm rms_norm_backward
     group_norm group_norm_backward batch_norm batch_norm_without_running batch_norm_without_training batch_norm_backward arange arange_step linspace logspace index_copy
-    hann_window hamming_window blackman_window bartlett_window
+    hann_window hamming_window blackman_window bartlett_window kaiser_window
     attention_backward ctc_loss_backward fft_c2c fft_r2c fft_c2r masked_scale batch_norm_cudnn batch_norm_backward_cudnn
     attention_flash_backward attention_efficient_backward attention_cudnn_backward""".split()
 ) | frozenset(polynomials.FAMILIES)

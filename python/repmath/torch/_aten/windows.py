@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from ..._special.bessel import kaiser
+from .._stepwise import HERE
 from .._tensors import FORMATS
 from .common import Uncovered, apply, convert, kernel
 
@@ -83,3 +85,26 @@ def bartlett_window(
         return apply("divide", 2 * j, width)
 
     return _window(torch.ops.aten.bartlett_window.periodic, (window_length, periodic), dtype, options, of)
+
+
+_STEEPEST = 4096.0  # beyond, series of more terms than that
+
+
+@kernel
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: torch.dtype | None = None, **options: Any
+) -> torch.Tensor:
+    """RN of the quotient of Bessel functions, which has one rounding, and so no steps that another rounding could take."""
+    if HERE.steps is not None:
+        raise Uncovered("a Kaiser window with random rounding")
+    if not abs(beta) <= _STEEPEST:
+        raise Uncovered(f"beta={beta}, which is not from -4096 to 4096")
+    wanted = dtype or torch.get_default_dtype()
+
+    def of(j: torch.Tensor, width: torch.Tensor) -> torch.Tensor:
+        """The numbers of the first half, which are rounded to odd where the format is narrower."""
+        d, half = int(width[0]), int(j.max()) + 1
+        made = torch.tensor(kaiser(list(range(half)), d, float(beta), FORMATS[wanted]), dtype=torch.float64)
+        return made[j.long()]
+
+    return _window(torch.ops.aten.kaiser_window.beta, (window_length, periodic, beta), dtype, options, of)
