@@ -15,7 +15,7 @@ enum { GRAIN = 1 << 13 }; /* elements that are worth a thread */
  * sums here may round: lo is at most 2^-53 |hi|, and an end is rounded once. The 16-bit formats are rounded by way of
  * binary32, half a unit of which is 2^-24 |hi| or 2^-150: between ends that are so much further apart lie those binary32
  * numbers, and what these round to alike. */
-static int round_within(int format, double hi, double lo, double err, char *to) {
+int rm_special_round(int format, double hi, double lo, double err, char *to) {
   const double size = __builtin_fabs(hi);
   double e = err * (1.0 + 0x1p-48) + size * (format == RM_F64 ? RM_BOUND(0x1p-105) : RM_BOUND(0x1p-51));
   if (format == RM_F64) {
@@ -37,7 +37,7 @@ static int round_within(int format, double hi, double lo, double err, char *to) 
 
 /* The same; of an exact value the rounding is exact. */
 static int round_value(int format, double hi, double lo, double err, char *to) {
-  if (round_within(format, hi, lo, err, to)) return 1;
+  if (rm_special_round(format, hi, lo, err, to)) return 1;
   if (err != 0.0 || !rm_is_finite(hi)) return 0;
   int undecided = 0;
   uint32_t flags = 0;

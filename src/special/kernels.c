@@ -6,7 +6,7 @@
  * somewhere, and so is the result. A bound itself is computed from positive numbers in fewer than 16 operations, which
  * RM_SPECIAL_MORE covers. */
 #include "../../crlibm/exp/exp_dd.h"
-#include "../../crlibm/log/log_dd.h"
+#include "../../crlibm/lgamma/lgamma_vdd.h"
 #include "kernels.h"
 
 #define RM_SPECIAL_TINY 0x1p-1000
@@ -182,6 +182,62 @@ RM_STATIC void powers(const rm_digamma_derivative *f, rm_special_chunk *chunk, i
              vf64_mul(vf64_mad(size, vf64_set1(RM_BOUND(0x1p-95)), vf64_set1(RM_SPECIAL_TINY)), vf64_set1(RM_SPECIAL_MORE)));
 }
 
+/* A factor of a product: *f less 1, where that is above 1.5, which then is the last one. */
+RM_FN void factor(vf64 *f, vf64 *last, pair *p) {
+  const vf64 one = vf64_set1(1.0);
+  *f = vf64_sub(*f, one);
+  const vm64 more = vf64_lt(vf64_set1(1.5), *f);
+  const vf64 by = vf64_select(more, *f, one), h = vf64_mul(p->h, by);
+  *last = vf64_select(more, *f, *last);
+  p->l = vf64_mad(p->l, by, vf64_mul_err(p->h, by, h)), p->h = h;
+}
+
+/* gamma(x), below -1/2 its magnitude, without a logarithm, whose error e^t would enlarge, by double-double numbers with running
+ * bounds. With a = x, or -x below -1/2, m the nearest integer of a or 2, t = a - m, E = gamma(2 + t) = e^(t T(t)), T as of
+ * lgamma:
+ *   gamma(a)    E (a - 1) ... (a - m + 2) for a >= 1.5, E/a below and E/(a (a + 1)) below 1/2
+ *   gamma(-a)   1/(a |r| S gamma(a)), r = a - the nearest integer, S = sin(pi r)/(pi r)
+ * Of the factors, which are exact, every second one goes into one of two products of at most 86: after k of them the low part
+ * is below k u of the product, and a step rounds twice by (k + 1) u^2, together less than 2^14 u^2 = 2^-92. As |t T| < 0.3,
+ * an error e of it is less than 2e of E. Everything is above 2^-940, and below 2^600 but for gamma(a) itself: where that, or
+ * an operation of its last product, is infinite, the value is not known. */
+RM_STATIC void gamma_of(rm_special_chunk *chunk, int i, double most) {
+  const rm_vdd unit = rm_vdd_exact(vf64_set1(1.0));
+  const vf64 given = vf64_load(chunk->x + i);
+  const double end = RM_LANES == 1 ? 48.0 : 172.0; /* one by one, many factors take longer than a logarithm */
+  const vm64 outside = vm64_or(rm_gamma_special(given, RM_GAMMA_LEAST, end), vf64_lt(given, vf64_set1(-150.0)));
+  const vf64 x = vf64_select(outside, vf64_set1(1.5), given);
+  const vm64 below = vf64_le(x, vf64_set1(-0.5));
+  const vf64 a = vf64_select(below, vf64_abs(x), x), square = vf64_mul(a, a);
+  const vm64 low = vf64_lt(a, vf64_set1(1.5)), lowest = vf64_lt(a, vf64_set1(0.5));
+  vf64 f = a, t = a, w, wl, e, err;
+  pair first = one(unit.h), second = first;
+  for (double j = 1.5; j < most && j < end; j += 2.0) factor(&f, &t, &first), factor(&f, &t, &second);
+  t = vf64_select(lowest, a, vf64_sub(t, vf64_select(low, unit.h, vf64_set1(2.0))));
+  const vf64 rest = vf64_set1(RM_BOUND(0x1p-92));
+  rm_vdd p = rm_vdd_ordered(first.h, first.l, vf64_mul(first.h, rest)), power;
+  rm_vdd whole = rm_vdd_ordered(a, square, vf64_mul(vf64_abs(a), rest)); /* its low part, below 2u a, rounds once */
+  rm_vdd q = rm_vdd_ordered(second.h, second.l, vf64_mul(second.h, rest));
+  whole.l = vf64_add(whole.l, vf64_mul_err(a, a, square));
+  power = rm_vdd_times(rm_gamma_taylor_vdd(rm_lgamma_taylor, RM_LGAMMA_TAYLOR_FIRST, t), t);
+  rm_vdd_known(rm_vdd_select(below, rm_vdd_neg(power), power), &w, &wl, &e);
+  rm_exp_sum_dd(w, wl, &w, &wl, &err);
+  power = rm_vdd_of(w, wl, vf64_mad(e, vf64_set1(2.0), err));
+  rm_vdd under = rm_vdd_select(lowest, whole, rm_vdd_select(low, rm_vdd_exact(a), unit));
+  if (!vm64_none(below)) {
+    const vf64 r = vf64_abs(rm_gamma_part(vf64_select(below, a, vf64_set1(0.5))));
+    rm_vdd turn = rm_vdd_times(rm_gamma_turn_vdd(rm_gamma_sine, r), r);
+    turn = rm_vdd_select(low, turn, rm_vdd_mul(rm_vdd_mul(rm_vdd_times(turn, a), p), q));
+    under = rm_vdd_select(below, turn, under);
+    p = rm_vdd_select(below, unit, p), q = rm_vdd_select(below, unit, q);
+  }
+  const rm_vdd v = rm_vdd_div(rm_vdd_mul(rm_vdd_mul(power, p), q), under);
+  vf64 hi, lo;
+  rm_vdd_known(v, &hi, &lo, &err);
+  vf64_store(chunk->hi + i, hi), vf64_store(chunk->lo + i, lo);
+  vf64_store(chunk->err + i, vf64_select(outside, vf64_set1(__builtin_inf()), err));
+}
+
 /* Of a vector the greatest degree or magnitude, and the least number. */
 RM_STATIC double most_of(const double *v) {
   double most = 0.0;
@@ -202,6 +258,8 @@ static void values(const rm_special_problem *p, rm_special_chunk *chunk, int cou
       const double most = most_of(chunk->x + i);
       const int terms = (int)(wide ? 20.0 + 1.4 * most : 11.0 + 1.2 * most) + 1;
       series(p->series, chunk, i, terms < p->series->terms ? terms : p->series->terms, wide);
+    } else if (!p->derivative) {
+      gamma_of(chunk, i, most_of(chunk->x + i));
     } else {
       const double least = least_of(chunk->x + i);
       powers(p->derivative, chunk, i, least < 24.0 ? (int)(24.0 - least) + 1 : 0);

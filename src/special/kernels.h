@@ -8,7 +8,8 @@ enum { RM_SPECIAL_CHUNK = 64, RM_SPECIAL_POWERS = 21 };
 #define RM_SPECIAL_SERIES_END 64.0
 #define RM_SPECIAL_POWERS_BEGIN (-15.0)
 
-/* A call; of the three functions one is not NULL. */
+/* A call; of the three functions one is not NULL, or all are: then it is gamma, below -1/2
+ * its magnitude. */
 typedef struct {
   const rm_recurrence *recurrence;
   const rm_even_series *series;
@@ -22,7 +23,7 @@ typedef struct {
 } rm_special_problem;
 
 /* Elements of a chunk: the exact value is within err[i] of hi[i] + lo[i], |lo| <= 2^-53 |hi|; what is not finite is not
- * known. x and degree are in the function's range. */
+ * known. x and degree are in the function's range; x of gamma is any number. */
 typedef struct {
   double x[RM_SPECIAL_CHUNK], degree[RM_SPECIAL_CHUNK], hi[RM_SPECIAL_CHUNK], lo[RM_SPECIAL_CHUNK], err[RM_SPECIAL_CHUNK];
 } rm_special_chunk;
@@ -34,3 +35,6 @@ struct rm_special_kernels {
   rm_special_fn *values;
 };
 RM_ISA_TABLES(struct rm_special_kernels, rm_special_table, rm_special_kernels)
+
+/* Writes the number to which all within err of hi + lo round, |lo| <= 2^-53 |hi|, and returns 1; 0 if there is none. */
+int rm_special_round(int format, double hi, double lo, double err, char *to);

@@ -27,6 +27,7 @@ from random_library import SELDOM, Random
 from reductions_library import I64, OK, Reductions, pointer
 from scatter_library import call as scatter
 from softmax_library import result
+from special_library import gammas as special_gammas
 from special_library import recurrence
 from statistics_library import dtype_of
 
@@ -87,6 +88,14 @@ def recurrences(lib, rng):
     """Vectors of numbers with a degree each, from -1 on."""
     x = rng.uniform(-1, 1, 64)
     return bits(recurrence(lib, "laguerre_l", x, np.arange(64) % 8 - 1.0, np.float32)[0]).tolist()
+
+
+def gammas(lib, rng):
+    """Numbers of every piece of the line, in vectors of one piece and of several, and beside those whose values are subnormal."""
+    pieces = [rng.uniform(a, b, 64) for a, b in ((-60, -0.5), (-0.5, 0.5), (0.5, 1.5), (1.5, 30), (-172, -150))]
+    x = np.concatenate([*pieces, rng.permutation(np.concatenate(pieces[:4]))])
+    made, undecided = special_gammas(lib, x, np.float64)
+    return [*bits(made).tolist(), *undecided.tolist()]
 
 
 def conversions(lib, rng):

@@ -88,3 +88,18 @@ def derivative(lib, order, x, dtype, bernoulli):
 def even_series(lib, order, sign, scaled, x, dtype, table=None):
     table = bessel_table(order) if table is None else table
     return _call(lib.rm_even_series_values, EvenSeries(order, sign, scaled, table.size // 2, table.ctypes.data), x, dtype)
+
+
+GAMMA = 11
+
+
+def gammas(lib, x, dtype):
+    """Gamma of numbers of binary64, and which are undecided."""
+    out, undecided, left = np.zeros(x.shape, dtype), np.full(x.shape, 7, np.uint8), ctypes.c_int64(-1)
+    x = np.ascontiguousarray(x, np.float64)
+    code = lib.rm_special_values(
+        GAMMA, _code(dtype), ctypes.c_int64(x.size), None, ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(out.ctypes.data),
+        ctypes.c_void_p(undecided.ctypes.data), ctypes.byref(left),
+    )  # fmt: skip
+    assert code == OK and left.value == undecided.sum() and undecided.max(initial=0) <= 1
+    return out, undecided.astype(bool)
