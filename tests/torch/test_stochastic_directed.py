@@ -108,14 +108,14 @@ def check(func, args, keywords, made, mode):
     return compared
 
 
-@pytest.mark.sample(25)
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [n for n in TESTED if not n.startswith(WITHOUT) and n not in SLOW])
 def test_samples_beside_binary64(name, mode):
     compare(name, mode)
 
 
-@pytest.mark.sample(25)
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [n for n in TESTED if not n.startswith(WITHOUT)])
 def test_all_of_them_run(name, mode):
@@ -123,6 +123,7 @@ def test_all_of_them_run(name, mode):
     walk(name, mode, NARROW if name in SLOW else (*NARROW, torch.float64, torch.complex64))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", OPERATORS_OF_SAMPLES)
 def test_samples_by_their_definitions(name, mode, calls):  # noqa: F811
@@ -249,6 +250,21 @@ def test_zeros_and_what_is_below_every_number():
             assert total == 0 and not torch.signbit(total)
             assert same.tolist() == [0.25] * 4
             assert small.tolist() == [-least if mode == "down" else -0.0, above]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_conversions(mode):
+    """Beyond the largest number, below the least, beside a number, and numbers; integers too."""
+    values = [1e300, -1e300, 1e-300, -1e-300, 1 + 2.0**-50, -1 - 2.0**-50, 1 - 2.0**-50, 0.1, 1.5, -2.0, 0.0]
+    x, integers = torch.tensor(values, dtype=torch.float64), [2**53 + 1, -(2**62) - 1, 2**24 + 1, 4096, -3]
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        with stochastic(mode=mode) as block:
+            made, into = x.to(dtype), torch.empty(len(values), dtype=dtype).copy_(x)
+            whole = torch.tensor(integers).to(dtype)
+        assert block.calls == 3 - (dtype is torch.float64)  # a tensor of this format is the result itself
+        wanted = [rounding_oracle.rounded(Fraction(v), FMTS[dtype], mode, 0) if v else 0 for v in values]
+        assert bits(made).tolist() == bits(into).tolist() == wanted, dtype
+        assert bits(whole).tolist() == [rounding_oracle.rounded(Fraction(v), FMTS[dtype], mode, 0) for v in integers], dtype
 
 
 def test_limits_of_special_functions():
