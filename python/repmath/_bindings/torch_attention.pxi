@@ -82,7 +82,8 @@ cdef class Rows(Call):
 
 
 cdef object _bool = None
-cdef double _NAN = float("nan")
+cdef uint64_t[4] _NAN_BITS  # by RM_FORMAT_...
+_NAN_BITS[:] = [0x7E00, 0x7FC0, 0x7FC00000, 0x7FF8 << 48]
 
 
 def prepare_attention(torch):
@@ -178,7 +179,7 @@ cdef class Attention(Call):
         cdef int64_t shape[4]
         cdef int masked = 0, d
         cdef bint causal = False
-        cdef int64_t terms
+        cdef int64_t terms, i
         cdef Memory memory
         cdef rm_status status = 0
         held = self._understood(args, kwargs, &h, &mask, &masked, &causal)
@@ -206,7 +207,10 @@ cdef class Attention(Call):
                 if status == 0:
                     status = _stacked(&h, False, False, 1.0, h.rows, h.depth, h.keys, memory.data + 8 * terms, h.v.data, False, out.data)
             _raise(status)
-            return self.laid_out(made, args[0]), args[0].new_full(args[0].shape[:3], _NAN)
+            sums = _new(args[0], h.q.shape, 3, &g)  # PyTorch's gradient reads them, and the library's none
+            for i in range(g.n):
+                memcpy(g.data + i * _SIZES[g.format], &_NAN_BITS[g.format], _SIZES[g.format])
+            return self.laid_out(made, args[0]), sums
         gradients = _new(args[1], h.q.shape, 4, &dq), _new(args[2], h.k.shape, 4, &dk), _new(args[3], h.v.shape, 4, &dv)
         with nogil:
             status = _weights_of(&h, masked, causal, memory.data)
@@ -222,6 +226,10 @@ cdef rm_status _stacked(const Heads *h, bint trans_a, bint trans_b, double alpha
     cdef ptrdiff_t size = _SIZES[h.q.format]
     cdef int64_t i
     cdef rm_status status = 0
+    if alpha == 1.0 and not added:
+        return rm_matmul_batched(h.q.format, h.q.format, h.count, m, n, k, a, m * k * size, size if trans_a else k * size, m * size if trans_a else size,
+                                 b, k * n * size, size if trans_b else n * size, k * size if trans_b else size, NULL, 0, 0, c, m * n * size, n * size,
+                                 size)
     for i in range(h.count):
         status = rm_gemm(h.q.format, RM_ROW_MAJOR, RM_TRANS if trans_a else RM_NO_TRANS, RM_TRANS if trans_b else RM_NO_TRANS, m, n, k, alpha,
                          a + i * m * k * size, m if trans_a else k, b + i * k * n * size, k if trans_b else n, 1.0 if added else 0.0,
