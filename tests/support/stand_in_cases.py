@@ -731,6 +731,42 @@ def case_lists_of_small_tensors():
             assert {place for _, place in b.places} == {"on the device"}, b.places
 
 
+def case_views_of_one_memory():
+    """Tensors that are views of one memory, as gradients in a bucket are, are computed on the device where they do not meet; where they do, and
+    where one is read that meets one that is written, they are the CPU's."""
+    import torch
+
+    def views(device):
+        torch.manual_seed(6)
+        whole = torch.rand(30).to(device)
+        return whole, [whole[:7], whole[7:19].view(3, 4), whole[19:]]
+
+    calls = {
+        "apart": lambda w, v: torch._foreach_mul_(v, 0.3),
+        "one of them": lambda w, v: v[1].add_(v[0][0], alpha=0.3).mul_(0.7),
+        "of each other": lambda w, v: w[:10].add_(w[10:20], alpha=0.3),
+        "meet": lambda w, v: torch._foreach_mul_([v[0], w[6:9]], 0.3),
+        "meets what is read": lambda w, v: torch._foreach_add_([v[0], v[2]], [w[1:8], w[:11]], alpha=0.3),
+        "shifted": lambda w, v: w[:20].add_(w[10:], alpha=0.3),
+    }
+    for name, call in calls.items():
+        made = []
+        for device in ("cpu", DEVICE):
+            whole, parts = views(device)
+            with block() as b:
+                try:
+                    call(whole, parts)
+                except RuntimeError as error:  # PyTorch refuses what meets in part
+                    assert "overlap" in str(error) or "memory location" in str(error), error
+            made.append([whole, *parts])
+        same(*made)
+        elsewhere = {place for _, place in b.places} - {"moved", "on the device"}
+        if launches() and name in ("apart", "one of them", "of each other"):
+            assert not elsewhere, (name, b.places)
+        elif name == "meet":
+            assert elsewhere == {"in main memory"}, (name, b.places)
+
+
 def case_places():
     """The block says where operators were computed."""
     import torch

@@ -201,14 +201,26 @@ _STATES = 5  # the lists of a fused step before its counts of steps, which are b
 
 
 def _meets(written: list[torch.Tensor], given: list[torch.Tensor]) -> bool:
-    """Whether a tensor that is written has elements that share memory, or shares memory with a tensor of another place or shape."""
+    """Whether a tensor that is written has elements that share memory, or may share memory with a tensor of another place or shape."""
     if not all(fills_memory(t) for t in written):
         return True
-    places: dict[int, set[Any]] = {}
-    for t in given:
-        places.setdefault(t.untyped_storage().data_ptr(), set()).add((t.data_ptr(), t.shape, t.stride()))
-    starts = (t.untyped_storage().data_ptr() for t in written)
-    return any(start and len(places[start]) > 1 for start in starts)
+    storages = {t.untyped_storage().data_ptr() for t in written} - {0}
+    places: dict[Any, bool] = {}  # of tensors in these storages: whether one is written
+    for tensors, are_written in ((given, False), (written, True)):
+        for t in tensors:
+            if t.numel() and t.untyped_storage().data_ptr() in storages:
+                places[t.data_ptr(), t.data_ptr() + _span(t), t.dtype, t.shape, t.stride()] = are_written
+    every = last = 0  # where those before end, and those of them that are written
+    for (begin, end, *_), is_written in sorted(places.items(), key=lambda item: item[0][:2]):
+        if begin < (every if is_written else last):
+            return True
+        every, last = max(every, end), max(last, end) if is_written else last
+    return False
+
+
+def _span(t: torch.Tensor) -> int:
+    """Bytes from the first element to the end of the last one."""
+    return int(t.itemsize * (1 + sum((n - 1) * step for n, step in zip(t.shape, t.stride(), strict=True))))
 
 
 # Arguments that operators write into though their schema does not say so.
