@@ -499,7 +499,22 @@ def _bessel(kind: tuple[int, int, bool]) -> Callable[..., float]:
     return lambda x, dtype: bessel.one(x, *kind, dtype)
 
 
+def _kaiser(call: Call) -> Value:
+    """Of a window: place, and what a function of places gives."""
+    length, beta = int(call["window_length"]), float(call.values.get("beta", 12.0))
+    d = length if call.values.get("periodic", True) else length - 1
+
+    def value(place: int, bits: int) -> Interval:
+        if length < 2:
+            return point(1, bits)
+        j = float(min(place, d - place))
+        return enclosed("kaiser", lambda i, dtype: bessel.kaiser([int(i)], d, beta, dtype)[0], (j,), bits)
+
+    return value
+
+
 MADE: dict[str, Callable[[Call], Value]] = {
+    "kaiser_window": _kaiser,
     "div": _divided,
     "_prelu_kernel_backward": _prelu_backward,
     "smooth_l1_loss": _loss("beta", smooth),

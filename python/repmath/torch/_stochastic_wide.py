@@ -106,7 +106,10 @@ def rounded(at: Any, name: str, func: Any, args: Any, kwargs: Any, nearest: Any)
         else:
             given = args[:1] if name.startswith("fake_quantize_per_channel") else args  # whose scale has one format
             each = widened if any(map(_has_floats, (*args, *kwargs.values()))) else _of_integers
-            wide = _listed(func(*(each(v) for v in given), *args[len(given) :], **{k: each(v) for k, v in kwargs.items()}))
+            named = {k: each(v) for k, v in kwargs.items()}
+            if name.startswith("kaiser_window"):  # which takes its format from no tensor
+                named["dtype"] = torch.float64
+            wide = _listed(func(*(each(v) for v in given), *args[len(given) :], **named))
     except (UncoveredOperatorError, TypeError, ValueError, RuntimeError):
         raise Unknown("it is") from None
     zeros = at.words["mode"] == "stochastic" or SUMS.match(name) is not None
