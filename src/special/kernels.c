@@ -192,9 +192,9 @@ RM_FN void factor(vf64 *f, vf64 *last, pair *p) {
   p->l = vf64_mad(p->l, by, vf64_mul_err(p->h, by, h)), p->h = h;
 }
 
-/* gamma(x), below -1/2 its magnitude, without a logarithm, whose error e^t would enlarge, by double-double numbers with running
- * bounds. With a = x, or -x below -1/2, m the nearest integer of a or 2, t = a - m, E = gamma(2 + t) = e^(t T(t)), T as of
- * lgamma:
+/* gamma(x), below -1/2 its magnitude, without a logarithm, whose error e^t would enlarge, by double-double numbers with
+ * running bounds. With a = x, or -x below -1/2, m the nearest integer of a or 2, t = a - m, E = gamma(2 + t) = e^(t T(t)), T
+ * as of lgamma:
  *   gamma(a)    E (a - 1) ... (a - m + 2) for a >= 1.5, E/a below and E/(a (a + 1)) below 1/2
  *   gamma(-a)   1/(a |r| S gamma(a)), r = a - the nearest integer, S = sin(pi r)/(pi r)
  * Of the factors, which are exact, every second one goes into one of two products of at most 86: after k of them the low part
