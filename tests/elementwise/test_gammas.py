@@ -20,6 +20,12 @@ def lib(request):
     return elementwise_library.libraries()[request.param].library
 
 
+@pytest.fixture
+def end(request):
+    """Beyond which one lane leaves numbers to scalar double-double, whose logarithm has a larger bound."""
+    return 48 if request.node.callspec.params["lib"] == "base" else 140
+
+
 def exact(x: float) -> Fraction:
     """To 300 bits."""
     with gmpy2.context(precision=300, emin=-(10**6), emax=10**6):
@@ -51,13 +57,13 @@ def numbers(rng) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
-def test_values(lib, dtype):
+def test_values(lib, end, dtype):
     x = numbers(np.random.default_rng(3))
     x = x[x != 0] if dtype is np.float64 else x[::3]
     made, undecided = gammas(lib, x, dtype)
     assert wrong(x, made, undecided) == 0
     whole = x == np.floor(x)
-    assert undecided[~whole & (abs(x) < 140) & (abs(x) > 1e-100)].sum() == 0
+    assert undecided[~whole & (abs(x) < end) & (abs(x) > 1e-100)].sum() == 0
     for n in (1, 7, 63, 65, 129):  # chunks, and vectors, that are not full
         some, open_ = gammas(lib, x[:n], dtype)
         assert bits(some)[~open_].tolist() == bits(made)[:n][~undecided[:n]].tolist() and (open_ == undecided[:n]).all()
@@ -82,11 +88,12 @@ def beside_midpoints(rng, digits: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda d: np.dtype(d).name)
-def test_beside_midpoints(lib, dtype):
+def test_beside_midpoints(lib, end, dtype):
     digits = 24 if dtype is np.float32 else 53
     x = beside_midpoints(np.random.default_rng(4), digits)
     made, undecided = gammas(lib, x, dtype)
-    assert wrong(x, made, undecided) == 0 and undecided.sum() < len(x) // 4
+    quick = abs(x) < end
+    assert wrong(x, made, undecided) == 0 and undecided[quick].sum() < quick.sum() // 4
     near = [exact(v) * (1 + s * Fraction(2) ** -(digits + 9)) for v in x.tolist() for s in (-1, 1)]
     turned = [
         rounded(a, np.dtype(dtype)) != rounded(exact(v), np.dtype(dtype))
