@@ -28,12 +28,13 @@ if(WIN32 AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
   endforeach()
 endif()
 
-# The build for CPUs without vectors of 256 bits is the largest, since it has no masks: small code for its rows, sums and draws. Sums take as
-# long by -O2 as by -O3, which is a sixth more code, and rows of 512 bits 2 % less.
+# The build for CPUs without vectors of 256 bits is the largest, since it has no masks: small code for its rows, sums and draws. Sums,
+# depthwise convolutions and transforms take as long by -O2 as by -O3, which is a sixth to a half more code, and rows of 512 bits 2 % less.
 set(RM_IS_BASE $<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>)
-set_source_files_properties(src/random/kernels.c src/reduce/axes_kernels.c src/fft/kernels.c src/nn/loss/kernels.c src/blas/conv/kernels.c
+set_source_files_properties(src/random/kernels.c src/nn/loss/kernels.c
   PROPERTIES COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,${RM_IS_BASE}>:-Os>")
-set_source_files_properties(src/reduce/kernels.c src/reduce/products_kernels.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,-O2>>")
+set_source_files_properties(src/reduce/kernels.c src/reduce/products_kernels.c src/reduce/axes_kernels.c src/blas/conv/kernels.c
+  src/fft/kernels.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,-O2>>")
 set_source_files_properties(src/nn/rows/kernels.c PROPERTIES COMPILE_OPTIONS
   "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,$<IF:$<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_avx512>,-O2,-O3>>>")
 

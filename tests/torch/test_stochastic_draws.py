@@ -69,7 +69,9 @@ def test_native_dropout(p, dtype, mode):
     (near, mask), (made, kept), calls = twice(lambda: torch.native_dropout(x, p, True), mode)
     assert calls == 1 and torch.equal(mask, kept)
     assert bits(made) == wanted(quotients(x, kept.tolist(), p), near, dtype, mode)
-    assert (bits(made) != bits(near)) == (mode == "up_down" or p < 2.0**-50 and mode in ("random", "down", "up") or p in (0.1, 0.3))
+    assert (bits(made) != bits(near)) == (
+        mode == "up_down" or p < 2.0**-50 and mode in ("random", "down", "up") or p in (0.1, 0.3)
+    )
 
 
 @ALL

@@ -461,7 +461,7 @@ static uint32_t channels_unit(const rm_depthwise *d, const rm_channels_band *b, 
 
 static uint32_t depthwise_unit(const rm_depthwise *d, int64_t unit, double *work, rm_tiers *tiers) {
   if (d->kind == RM_DEPTHWISE_WEIGHTS) return rm_weights_unit(d, unit, work, tiers);
-  const int together = d->kind == RM_DEPTHWISE_CHANNELS;
+  const int together = RM_LANES > 1 && d->kind == RM_DEPTHWISE_CHANNELS;
   /* Vectors of channels that are neighbours in memory follow each other. */
   const int64_t groups = together ? (d->p->batch + RM_LANES - 1) / RM_LANES : 1, at = unit / groups;
   const int64_t band = at % d->bands, z = at / d->bands % d->planes, images = d->view.rows.count[0];
