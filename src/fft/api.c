@@ -258,6 +258,21 @@ static void zeros(const rm_fft_problem *p, char *out) {
         rm_fft_write(p, out, row * p->length[p->rank - 1] + k, c, 0);
 }
 
+/* Of a few parts the numbers alone: a number takes the operations of about two passes, and a transform those of all. Parts
+ * that stay undecided stay in the list. */
+static void decide_few(worker *t, buffers *b, int exponent, const char *x, char *out) {
+  const rm_fft_problem *const p = t->problem;
+  if (!t->kernels->one || p->rank > 1 || t->parts > t->more[0]->passes) return;
+  double number[4];
+  const rm_fft_open open = {p, x, out, number, 1, 0, b->err[0], exponent};
+  int64_t left = 0, k = -1;
+  for (int64_t i = 0; i < t->parts; i++) {
+    if (t->part[i].k != k) t->kernels->one(&b->work, k = t->part[i].k, number);
+    if (!rm_fft_decide_quickly(&open, t->part + i, &t->flags)) t->part[left++] = t->part[i];
+  }
+  t->parts = left;
+}
+
 /* The double-double tier of one transform of f32. */
 static rm_status decide_f32(worker *t, const char *x, char *out) {
   buffers *const b = &t->tier[RM_FFT_DD];
@@ -272,6 +287,8 @@ static rm_status decide_f32(worker *t, const char *x, char *out) {
     if (!make_buffers(b, t->problem, t->more, RM_FFT_DD, 1)) return RM_ERR_MEMORY;
   }
   read_transform(t, b, RM_FFT_DD, x, 0, &exponent);
+  decide_few(t, b, exponent, x, out);
+  if (!t->parts) return RM_OK;
   const int from = t->kernels->transform[RM_FFT_DD](&b->work);
   return decide_open(t, b, b->work.buffer[from], 0, exponent, x, out);
 }

@@ -251,6 +251,16 @@ static int decide(decision *d, int64_t k, int imaginary, uint64_t *bits, uint32_
   return 0;
 }
 
+int rm_fft_decide_quickly(const rm_fft_open *t, const rm_fft_part *part, uint32_t *flags) {
+  const decision d = {.open = t, .p = t->problem};
+  rm_ball b;
+  uint64_t bits;
+  first_ball(&b, &d, part->k, part->imaginary);
+  if (!rm_ball_round(&b, t->problem->format, RM_NEAREST, flags, &bits)) return 0;
+  rm_fft_write(t->problem, t->out, part->k, part->imaginary, bits);
+  return 1;
+}
+
 rm_status rm_fft_decide(const rm_fft_open *t, const rm_fft_part *part, int64_t count, uint32_t *flags) {
   decision d = {.open = t, .p = t->problem, .terms_of = -1};
   rm_status status = read_elements(&d) ? RM_OK : RM_ERR_MEMORY;

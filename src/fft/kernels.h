@@ -58,6 +58,10 @@ typedef int rm_fft_round_fn(const rm_fft_work *work, const double *from, int64_t
 struct rm_fft_kernels {
   int lanes;
   int (*transform[RM_FFT_TIERS])(const rm_fft_work *work); /* of buffer[0]; returns which buffer has the result */
+  /* Number k of the double-double transform of buffer[0], of rank and width 1, in planes one number apart: made by those
+   * operations of the passes that it depends on, so that the bound of the transform is its. buffer[1] is used. NULL
+   * without vectors. */
+  void (*one)(const rm_fft_work *work, int64_t k, double number[4]);
   rm_fft_round_fn *round_f32, *round_f64;                  /* of either tier; of double-double */
 };
 RM_ISA_TABLES(struct rm_fft_kernels, rm_fft_kernels_of, rm_fft_kernels)

@@ -66,6 +66,9 @@ static inline const double *rm_fft_value(const rm_fft_open *t, int64_t k, int im
  * NaN. */
 rm_status rm_fft_decide(const rm_fft_open *t, const rm_fft_part *part, int64_t count, uint32_t *flags);
 
+/* Writes a part that its double-double value decides; 0: it does not. */
+int rm_fft_decide_quickly(const rm_fft_open *t, const rm_fft_part *part, uint32_t *flags);
+
 /* Writes those parts that are sums of parts of the elements with signs, where the factor is a power of two: exact sums. The
  * others become the first ones of the list; returns their number. */
 int64_t rm_fft_decide_rational(const rm_fft_problem *p, const char *x, char *out, rm_fft_part *part, int64_t count,

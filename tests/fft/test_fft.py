@@ -151,6 +151,25 @@ def test_threads(lib, fmt):
     assert np.array_equal(*found)
 
 
+@pytest.mark.parametrize("n", [4096, 3000, 2187, 2401, 2048, 1100])
+def test_a_few_undecided_parts(lib, n):
+    """Of a transform along one axis they are made alone, of two axes with all others: the bits of two axes of which one has one element."""
+    rng = np.random.default_rng(n)
+    Reductions(lib).stats()
+    x = numbers(rng.normal(size=(60, n)) + 1j * rng.normal(size=(60, n)), "f32", COMPLEX)
+    for sign, scale in ((-1, ONE), (1, ROOT), (-1, BY_N)):
+        alone = transform(lib, x, "f32", COMPLEX, sign, scale, (60, n), 1)
+        left = Reductions(lib).stats()[2]
+        whole = transform(lib, x[:, None].copy(), "f32", COMPLEX, sign, scale, (60, 1, n), 2)
+        assert np.array_equal(alone, whole.reshape(alone.shape)) and left
+        Reductions(lib).stats()
+    for real, sign in ((FROM_REAL, -1), (TO_REAL, 1)):
+        given = x.real.copy() if real == FROM_REAL else x[:, : n // 2 + 1]
+        whole = given[:, None].copy()
+        alone = transform(lib, given, "f32", real, sign, ONE, (60, n), 1)
+        assert np.array_equal(alone, transform(lib, whole, "f32", real, sign, ONE, (60, 1, n), 2).reshape(alone.shape))
+
+
 # -------------------------------------------------------------------------------------------------- boundaries of rounding
 
 

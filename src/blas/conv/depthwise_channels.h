@@ -83,11 +83,8 @@ RM_FN void rm_lay_out_channels_of(double *dst, int lanes, int64_t n, rm_strided 
   vf64_store(norm2, sum);
 }
 RM_NOINLINE void rm_lay_out_channels(double *dst, int lanes, int64_t n, rm_strided src, double *norm2, int fmt) {
-  switch (fmt) {
-    case RM_F16: rm_lay_out_channels_of(dst, lanes, n, src, norm2, RM_F16); break;
-    case RM_BF16: rm_lay_out_channels_of(dst, lanes, n, src, norm2, RM_BF16); break;
-    default: rm_lay_out_channels_of(dst, lanes, n, src, norm2, RM_F32);
-  }
+  if (fmt == RM_F32) rm_lay_out_channels_of(dst, lanes, n, src, norm2, RM_F32);
+  else rm_lay_out_channels_of(dst, lanes, n, src, norm2, fmt);
 }
 
 /* A band of one image: of the channels from `group` on, so many rows of results from (z, y) on. */

@@ -114,11 +114,7 @@ RM_STATIC uint32_t rm_weights_round(const rm_matmul_problem *p, int64_t group, c
     char out[4 * RM_LANES];
     const vf64 c = vf64_load(sums + t * RM_LANES);
     char *const at = p->c.base + rm_target_offset(p->c.cols, p->c.col, t);
-    switch (fmt) {
-      case RM_F16: left[t] = (uint8_t)rm_round_vector(c, err, out, RM_F16); break;
-      case RM_BF16: left[t] = (uint8_t)rm_round_vector(c, err, out, RM_BF16); break;
-      default: left[t] = (uint8_t)rm_round_vector(c, err, out, RM_F32);
-    }
+    left[t] = (uint8_t)rm_round_vector(c, err, out, fmt);
     any |= left[t];
     for (int l = 0; l < lanes; l++)
       if (!(left[t] >> l & 1)) __builtin_memcpy(at + (group + l) * p->next_c, out + l * size, (size_t)size), tiers->fast++;

@@ -450,11 +450,8 @@ static uint32_t channels_unit(const rm_depthwise *d, const rm_channels_band *b, 
       if (l.x.count - i > RM_CHANNELS_ACROSS / 2) rm_channels_add(RM_CHANNELS_ACROSS, &t, at, sums + i * RM_LANES);
       else rm_channels_add(RM_CHANNELS_ACROSS / 2, &t, at, sums + i * RM_LANES);
     }
-    switch (fmt) {
-      case RM_F16: rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, RM_F16); break;
-      case RM_BF16: rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, RM_BF16); break;
-      default: rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, RM_F32);
-    }
+    if (fmt == RM_F32) rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, RM_F32);
+    else rm_channels_round(&t, x, sums, vf64_load(err), first, out, step, fmt);
   }
   return t.flags;
 }
