@@ -86,9 +86,9 @@ static void one_number(const rm_fft_work *work, int64_t k, double number[4]) {
   }
   for (int c = 0; c < 4; c++) number[c] = t.x[c * t.plane];
 }
-#define ONE_NUMBER one_number
+#define RM_FFT_ONE_NUMBER one_number
 #else
-#define ONE_NUMBER NULL /* a transform is not much more than a number there, and the build is the largest */
+#define RM_FFT_ONE_NUMBER NULL /* a transform is not much more than a number there, and the build is the largest */
 #endif
 
 /* What is one number for each transform, in this vector's lanes. */
@@ -143,4 +143,4 @@ static int round_f64(const rm_fft_work *work, const double *from, int64_t begin,
 }
 
 const struct rm_fft_kernels RM_ISA_SYMBOL(rm_fft_kernels_of) = {
-    RM_LANES, {rm_fft_transform_b64, rm_fft_transform_dd}, ONE_NUMBER, round_f32, round_f64};
+    RM_LANES, {rm_fft_transform_b64, rm_fft_transform_dd}, RM_FFT_ONE_NUMBER, round_f32, round_f64};

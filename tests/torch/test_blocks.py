@@ -4,11 +4,9 @@ import asyncio
 import contextlib
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -248,27 +246,40 @@ def test_a_thread_of_pytorch_works_for_its_block():
     assert sum(loose.uncovered.values()) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_while_another_thread_enters_a_block():
-    """The child, which lacks that thread, enters blocks."""
-    held = threading.Event()
+FORKED = """
+import os, signal, sys, threading, time
+import torch, repmath.torch as rt
+from repmath.torch import _blocks
 
-    def enter():
-        with _blocks.process.lock:
-            held.set()
-            time.sleep(0.2)
+if "pool" in sys.argv:  # PyTorch's threads have begun
+    torch.set_num_threads(2)
+    (torch.ones(1 << 20) + 1).sum()
+held = threading.Event()
 
-    thread = threading.Thread(target=enter)
+def enter():
+    with _blocks.process.lock:
+        held.set()
+        time.sleep(0.2)
+
+thread = threading.Thread(target=enter)
+if "enters" in sys.argv:
     thread.start()
     held.wait()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(20)  # a lock of a thread that the child has not shows as a hang
-        with rt.reproducible():
-            os._exit(0 if is_strict() else 1)
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0
+child = os.fork()
+if child == 0:
+    signal.alarm(20)  # what the child has not shows as a hang
+    with rt.reproducible():
+        os._exit(0 if torch.exp(torch.ones(3)).tolist() == [torch.exp(torch.ones(1)).item()] * 3 else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
+@pytest.mark.parametrize("what", [("enters",), ("pool",), ("enters", "pool")], ids=" ".join)
+def test_a_forked_child_enters_a_block(what):
+    """It lacks PyTorch's threads, and another one that was entering a block."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED, *what], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
 
 
 FLUSHED = """

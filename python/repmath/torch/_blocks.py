@@ -289,8 +289,13 @@ def _parallel() -> int:
     return 0
 
 
+def _has_pool() -> bool:
+    """Whether PyTorch's operators share their work with other threads. A forked child has none of them, and OpenMP would wait for them for ever."""
+    return torch.get_num_threads() > 1 and not _forked.child
+
+
 def _pool_is_reached() -> bool:
-    return torch.get_num_threads() > 1 and _parallel() != 0
+    return _has_pool() and _parallel() != 0
 
 
 def _hold_pool() -> None:
@@ -300,7 +305,7 @@ def _hold_pool() -> None:
     """
     if _pool_is_reached():
         _pools.hold(_parallel())
-    elif torch.get_num_threads() > 1 and _pool_flushes():
+    elif _has_pool() and _pool_flushes():
         raise RuntimeError(
             "PyTorch's threads flush subnormal numbers, since they began after torch.set_flush_denormal(True), and cannot be told not to "
             "on this system: call torch.set_flush_denormal after the block, or torch.set_num_threads(1) before it "
@@ -368,10 +373,19 @@ class _Process:
 
 
 process = _Process()
+
+
+class _Forked:
+    child = False
+
+    def begin(self) -> None:
+        self.child = True
+        process.lock.release()
+
+
+_forked = _Forked()
 if hasattr(os, "register_at_fork"):  # a child lacks the thread that may be holding the lock, so the one that forks holds it
-    os.register_at_fork(
-        before=process.lock.acquire, after_in_parent=process.lock.release, after_in_child=process.lock.release
-    )
+    os.register_at_fork(before=process.lock.acquire, after_in_parent=process.lock.release, after_in_child=_forked.begin)
 
 
 # --- modes that are entered inside of a block
