@@ -51,17 +51,21 @@ def _chance(name: str, value: ArrayLike) -> _Array:
     return _parameter(name, value, 0.0, 1.0, "from 0 to 1")
 
 
+def _check_fits(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    try:
+        fits = np.broadcast_shapes(shape, wanted) == wanted
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} of shape {shape} does not broadcast to the shape {wanted}")
+
+
 def _spread(shape: _Shape | None, **parameters: _Array) -> tuple[tuple[int, ...], list[_Array]]:
     """The shape of the result, and the parameters as arrays of one axis of its elements."""
     together = np.broadcast_shapes(*(p.shape for p in parameters.values()))
     wanted = together if shape is None else _shape(shape)
     for name, p in parameters.items():
-        try:
-            fits = np.broadcast_shapes(p.shape, wanted) == wanted
-        except ValueError:
-            fits = False
-        if not fits:
-            raise ValueError(f"{name} of shape {p.shape} does not broadcast to the shape {wanted}")
+        _check_fits(name, p.shape, wanted)
     return wanted, [np.ascontiguousarray(np.broadcast_to(p, wanted)).reshape(-1) for p in parameters.values()]
 
 

@@ -3,7 +3,6 @@ rounding, the ends of the range, factorials, chunks that are not full."""
 
 from fractions import Fraction
 
-import elementwise_library
 import gmpy2
 import numpy as np
 import pytest
@@ -12,18 +11,12 @@ from special_library import gammas
 
 BF16 = pytest.importorskip("ml_dtypes").bfloat16
 DTYPES = (np.float16, BF16, np.float32, np.float64)
-ISAS = sorted(elementwise_library.libraries())
-
-
-@pytest.fixture(params=ISAS)
-def lib(request):
-    return elementwise_library.libraries()[request.param].library
 
 
 @pytest.fixture
 def end(request):
     """Beyond which one lane leaves numbers to scalar double-double, whose logarithm has a larger bound."""
-    return 48 if request.node.callspec.params["lib"] == "base" else 140
+    return 48 if request.node.callspec.params["isa_library"] == "base" else 140
 
 
 def exact(x: float) -> Fraction:
@@ -57,15 +50,15 @@ def numbers(rng) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
-def test_values(lib, end, dtype):
+def test_values(isa_library, end, dtype):
     x = numbers(np.random.default_rng(3))
     x = x[x != 0] if dtype is np.float64 else x[::3]
-    made, undecided = gammas(lib, x, dtype)
+    made, undecided = gammas(isa_library, x, dtype)
     assert wrong(x, made, undecided) == 0
     whole = x == np.floor(x)
     assert undecided[~whole & (abs(x) < end) & (abs(x) > 1e-100)].sum() == 0
     for n in (1, 7, 63, 65, 129):  # chunks, and vectors, that are not full
-        some, open_ = gammas(lib, x[:n], dtype)
+        some, open_ = gammas(isa_library, x[:n], dtype)
         assert bits(some)[~open_].tolist() == bits(made)[:n][~undecided[:n]].tolist() and (open_ == undecided[:n]).all()
     moved = np.nextafter(x, np.inf)
     near = (abs(x) > 1) & (abs(x) < 100) & (moved != np.floor(moved))
@@ -88,10 +81,10 @@ def beside_midpoints(rng, digits: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda d: np.dtype(d).name)
-def test_beside_midpoints(lib, end, dtype):
+def test_beside_midpoints(isa_library, end, dtype):
     digits = 24 if dtype is np.float32 else 53
     x = beside_midpoints(np.random.default_rng(4), digits)
-    made, undecided = gammas(lib, x, dtype)
+    made, undecided = gammas(isa_library, x, dtype)
     quick = abs(x) < end
     assert wrong(x, made, undecided) == 0 and undecided[quick].sum() < quick.sum() // 4
     near = [exact(v) * (1 + s * Fraction(2) ** -(digits + 9)) for v in x.tolist() for s in (-1, 1)]
@@ -102,7 +95,7 @@ def test_beside_midpoints(lib, end, dtype):
     assert sum(turned) > len(x) // 3  # the control: what is off by less than that rounds to another number
 
 
-def test_what_has_no_value(lib):
+def test_what_has_no_value(isa_library):
     x = np.array([0.0, -0.0, -1.0, -2.0, -171.0, -(2.0**60), np.inf, -np.inf, np.nan, 172.0, 1e300, -200.5])
-    made, undecided = gammas(lib, x, np.float64)
+    made, undecided = gammas(isa_library, x, np.float64)
     assert undecided.all()

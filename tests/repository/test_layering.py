@@ -348,7 +348,6 @@ def test_manifest_functions_have_their_folder():
 # Where a tolerance stands: CONTRIBUTING.md says what for.
 TOLERANCE = re.compile(r"allclose\(|approx\(|assert_close|gradcheck|isclose|assert.*<=? *\d*\.?\d*e-\d|<= np\.abs")
 TOLERANT = {
-    "tests/jax/test_draws.py",  # a sum of derivatives
     "tests/jax/test_elementwise.py",  # derivatives
     "tests/jax/test_nn.py",  # derivatives
     "tests/jax/test_powers.py",  # derivatives

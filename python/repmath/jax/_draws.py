@@ -81,12 +81,7 @@ def _given(name: str, value: Any, shape: tuple[int, ...]) -> Any:
     if traced and value.dtype not in FORMATS and value.dtype not in (np.int32, np.int64):
         raise TypeError(f"{name} has dtype {value.dtype}; it must be float16, bfloat16, float32, float64, int32 or int64")
     a = value if traced else _CHECKS[name](name, value)
-    try:
-        fits = np.broadcast_shapes(a.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{name} of shape {a.shape} does not broadcast to the shape {shape}")
+    _rules._check_fits(name, a.shape, shape)
     if traced:
         return expand(a, shape) if a.dtype in FORMATS else jnp.broadcast_to(a, shape)
     words = np.ascontiguousarray(np.broadcast_to(a, shape)).reshape(-1).view(np.uint32)

@@ -291,7 +291,7 @@ def _parallel() -> int:
 
 def _has_pool() -> bool:
     """Whether PyTorch's operators share their work with other threads. A forked child has none of them, and OpenMP would wait for them for ever."""
-    return torch.get_num_threads() > 1 and not _forked.child
+    return torch.get_num_threads() > 1 and not process.is_child
 
 
 def _pool_is_reached() -> bool:
@@ -331,10 +331,15 @@ class _Process:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a generator that is collected meanwhile leaves its block in the same thread
+        self.is_child = False  # forked, without the threads of its parent
         self.entries = 0
         self.saved: Any = None
         self.told: list[Callable[[bool], None]] = []  # what is to be called with whether there is a block
         self.entered: list[Callable[[], None]] = []  # what is to be called by a thread that has been outside of blocks
+
+    def begin_child(self) -> None:
+        self.is_child = True
+        self.lock.release()
 
     def hold(self) -> None:
         with self.lock:
@@ -374,18 +379,8 @@ class _Process:
 
 process = _Process()
 
-
-class _Forked:
-    child = False
-
-    def begin(self) -> None:
-        self.child = True
-        process.lock.release()
-
-
-_forked = _Forked()
 if hasattr(os, "register_at_fork"):  # a child lacks the thread that may be holding the lock, so the one that forks holds it
-    os.register_at_fork(before=process.lock.acquire, after_in_parent=process.lock.release, after_in_child=_forked.begin)
+    os.register_at_fork(before=process.lock.acquire, after_in_parent=process.lock.release, after_in_child=process.begin_child)
 
 
 # --- modes that are entered inside of a block

@@ -238,31 +238,23 @@ def _adam(step_function: Callable[..., None], decoupled: bool | None = None) -> 
         amsgrad: bool,
         maximize: bool,
     ) -> None:
-        steps, rate = _numbers(state_steps), float(lr)  # a device is waited for once, not for each parameter
+        steps = [
+            round(step) for step in _numbers(state_steps)
+        ]  # rounding up or down moves what counts the steps by a last place
+        options: dict[str, Any] = {
+            "lr": float(lr),  # a device is waited for once, not for each parameter
+            "betas": (beta1, beta2),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+        }
         if decoupled is not None and _on_device(params):
-            largest = max_exp_avg_sqs if amsgrad else ()
-            _steps.adam_steps(
-                _places(params, grads, exp_avgs, exp_avg_sqs, largest),
-                [round(step) for step in steps],
-                lr=rate,
-                betas=(beta1, beta2),
-                eps=eps,
-                weight_decay=weight_decay,
-                maximize=maximize,
-                decoupled=decoupled,
-            )
+            places = _places(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else ())
+            _steps.adam_steps(places, steps, decoupled=decoupled, **options)
             return
         for i, p in enumerate(params):
             states = [exp_avgs[i], exp_avg_sqs[i], *([max_exp_avg_sqs[i]] if amsgrad else [])]
-            step_function(
-                *_alike(p, grads[i], *states, numbered=decoupled is None),
-                step=round(steps[i]),  # rounding up or down moves what counts the steps by a last place
-                lr=rate,
-                betas=(beta1, beta2),
-                eps=eps,
-                weight_decay=weight_decay,
-                maximize=maximize,
-            )
+            step_function(*_alike(p, grads[i], *states, numbered=decoupled is None), step=steps[i], **options)
 
     return call
 
@@ -286,31 +278,21 @@ def _sgd(
     is_first_step: bool,
 ) -> None:
     """step_function: that of one parameter; None is repmath.optim.sgd_step, which tensors on a device take together."""
-    rate = float(lr)
+    options: dict[str, Any] = {
+        "lr": float(lr),
+        "momentum": momentum,
+        "dampening": dampening,
+        "weight_decay": weight_decay,
+        "nesterov": nesterov,
+        "maximize": maximize,
+        "first": is_first_step,
+    }
     if step_function is None and _on_device(params):
-        _steps.sgd_steps(
-            _places(params, grads, momentum_buffers if momentum else ()),
-            lr=rate,
-            momentum=momentum,
-            dampening=dampening,
-            weight_decay=weight_decay,
-            nesterov=nesterov,
-            maximize=maximize,
-            first=is_first_step,
-        )
+        _steps.sgd_steps(_places(params, grads, momentum_buffers if momentum else ()), **options)
         return
     step = step_function or optim.sgd_step
     for i, p in enumerate(params):
-        step(
-            *_alike(p, grads[i], momentum_buffers[i] if momentum else None, numbered=step_function is not None),
-            lr=rate,
-            momentum=momentum,
-            dampening=dampening,
-            weight_decay=weight_decay,
-            nesterov=nesterov,
-            maximize=maximize,
-            first=is_first_step,
-        )
+        step(*_alike(p, grads[i], momentum_buffers[i] if momentum else None, numbered=step_function is not None), **options)
 
 
 KERNELS["fused_sgd"] = _scaled(functools.partial(_sgd, None))
