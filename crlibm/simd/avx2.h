@@ -19,6 +19,19 @@ RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   return _mm256_cvtps_pd(_mm_castsi128_ps(_mm_slli_epi32(w, 16)));
 }
 RM_FN void vf64_store_f32(float *p, vf64 v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
+RM_FN void vf64_load2_f32(const float *p, vf64 v[2]) {
+  const __m256 a = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0));
+  v[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(a)), v[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1));
+}
+RM_FN void vf64_store2_f32(float *p, const vf64 v[2]) {
+  const __m128 a = _mm256_cvtpd_ps(v[0]), b = _mm256_cvtpd_ps(v[1]);
+  _mm_storeu_ps(p, _mm_unpacklo_ps(a, b));
+  _mm_storeu_ps(p + 4, _mm_unpackhi_ps(a, b));
+}
+RM_FN void vf64_store_halves(double *low, double *high, vf64 v) {
+  _mm_storeu_pd(low, _mm256_castpd256_pd128(v));
+  _mm_storeu_pd(high, _mm256_extractf128_pd(v, 1));
+}
 RM_FN vf64 vf64_round_f32(vf64 v) { return _mm256_cvtps_pd(_mm256_cvtpd_ps(v)); }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   _mm_storel_epi64((__m128i *)p, _mm_cvtps_ph(_mm256_cvtpd_ps(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

@@ -19,6 +19,20 @@ RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(w, 16)));
 }
 RM_FN void vf64_store_f32(float *p, vf64 v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
+RM_FN void vf64_load2_f32(const float *p, vf64 v[2]) {
+  const __m512i places = _mm512_set_epi32(15, 13, 11, 9, 7, 5, 3, 1, 14, 12, 10, 8, 6, 4, 2, 0);
+  const __m512 a = _mm512_permutexvar_ps(places, _mm512_loadu_ps(p));
+  v[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(a)), v[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1));
+}
+RM_FN void vf64_store2_f32(float *p, const vf64 v[2]) {
+  const __m512i places = _mm512_set_epi32(15, 7, 14, 6, 13, 5, 12, 4, 11, 3, 10, 2, 9, 1, 8, 0);
+  const __m512 a = _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(v[0])), _mm512_cvtpd_ps(v[1]), 1);
+  _mm512_storeu_ps(p, _mm512_permutexvar_ps(places, a));
+}
+RM_FN void vf64_store_halves(double *low, double *high, vf64 v) {
+  _mm256_storeu_pd(low, _mm512_castpd512_pd256(v));
+  _mm256_storeu_pd(high, _mm512_extractf64x4_pd(v, 1));
+}
 RM_FN vf64 vf64_round_f32(vf64 v) { return _mm512_cvtps_pd(_mm512_cvtpd_ps(v)); }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(_mm512_cvtpd_ps(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

@@ -26,6 +26,18 @@ RM_FN vf64 vf64_load_bf16(const uint16_t *p) {
   return vsetq_lane_f64((double)rm_bf16_to_f32(h[1]), v, 1);
 }
 RM_FN void vf64_store_f32(float *p, vf64 v) { vst1_u8((uint8_t *)p, vreinterpret_u8_f32(vcvt_f32_f64(v))); }
+RM_FN void vf64_load2_f32(const float *p, vf64 v[2]) {
+  const float32x4_t a = vreinterpretq_f32_u8(vld1q_u8((const uint8_t *)p));
+  v[0] = vcvt_f64_f32(vget_low_f32(vuzp1q_f32(a, a))), v[1] = vcvt_f64_f32(vget_low_f32(vuzp2q_f32(a, a)));
+}
+RM_FN void vf64_store2_f32(float *p, const vf64 v[2]) {
+  const float32x2_t a = vcvt_f32_f64(v[0]), b = vcvt_f32_f64(v[1]);
+  vst1q_u8((uint8_t *)p, vreinterpretq_u8_f32(vcombine_f32(vzip1_f32(a, b), vzip2_f32(a, b))));
+}
+RM_FN void vf64_store_halves(double *low, double *high, vf64 v) {
+  vst1_u8((uint8_t *)low, vreinterpret_u8_f64(vget_low_f64(v)));
+  vst1_u8((uint8_t *)high, vreinterpret_u8_f64(vget_high_f64(v)));
+}
 RM_FN vf64 vf64_round_f32(vf64 v) { return vcvt_f64_f32(vcvt_f32_f64(v)); }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   float32x2_t f = vcvt_f32_f64(v);

@@ -33,6 +33,12 @@ RM_FN void vf64_store_f32(float *p, vf64 v) {
   float f = (float)v;
   RM_STORE_WORD(p, f, 4);
 }
+RM_FN void vf64_load2_f32(const float *p, vf64 v[2]) { v[0] = vf64_load_f32(p), v[1] = vf64_load_f32(p + 1); }
+RM_FN void vf64_store2_f32(float *p, const vf64 v[2]) {
+  vf64_store_f32(p, v[0]);
+  vf64_store_f32(p + 1, v[1]);
+}
+RM_FN void vf64_store_halves(double *low, double *high, vf64 v) { (void)high, vf64_store(low, v); } /* not called */
 RM_FN vf64 vf64_round_f32(vf64 v) { return (double)(float)v; }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 v) {
   uint16_t h = rm_f32_to_f16((float)v);

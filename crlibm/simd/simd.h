@@ -6,9 +6,11 @@
  *                      vf64_load_bf16; to them (round to nearest even, 16-bit formats through f32):
  *                      vf64_store_f32 vf64_store_f16 vf64_store_bf16; vf64_store_differing_f32(p, a, b): vf64_store_f32(p,
  *                      a), and bit k of the result says that lane k of b has another f32 number, by its bits;
- *                      vf64_store_between_f32: or an infinite one, or a NaN; vi64_load vi64_store vi64_set1;
- *                      vi64_store_pairs(p, a, b): p[2 j] = a, p[2 j + 1] = b, from the lane whose number in
- *                      vi64_pair_numbers() is j
+ *                      vf64_store_between_f32: or an infinite one, or a NaN;
+ *                      vf64_load2_f32(p, v), vf64_store2_f32(p, v): lane k of v[i] is number 2 k + i;
+ *                      vf64_store_halves(low, high, v): the first half of the lanes, and the other half;
+ *                      vi64_load vi64_store vi64_set1; vi64_store_pairs(p, a, b): p[2 j] = a, p[2 j + 1] = b, from the
+ *                      lane whose number in vi64_pair_numbers() is j
  *   arithmetic         vf64_add sub mul div sqrt min max abs neg, vf64_mad(a,b,c) = ab+c and vf64_nmad = c-ab with one OR two
  *                      roundings (proofs hold for both), vf64_mul_err(a,b,p) = ab-p exactly, for p = RN(ab), when ab = 0
  *                      or 2^-968 <= |ab|, and |a|, |b| < 2^996; for other p as a residual: within 2^-102 |ab| when p is

@@ -52,7 +52,8 @@ static int make_buffers(buffers *b, const rm_fft_problem *p, const rm_fft_plan *
   if (!at) return 0;
   memset(at, 0, (size_t)(2 * planes * plane) * sizeof(double)); /* the ends of planes are read */
   b->memory = at;
-  b->work = (rm_fft_work){p->rank, plan, p->n, width, plane, planes / 2, {at, at + planes * plane}, at + 2 * planes * plane};
+  b->work = (rm_fft_work){
+      p->rank, plan, p->n, width, plane, planes / 2, p->inverse, {at, at + planes * plane}, at + 2 * planes * plane};
   at += 2 * planes * plane + scratch;
   b->re = at, b->im = at + row, b->err = at + 2 * row;
   b->open = (uint8_t *)(b->err + RM_FFT_PAD);
@@ -74,18 +75,6 @@ static void factor_of(const rm_fft_problem *p, double factor[2]) {
   factor[0] = rm_two_sum(q, rest / divisor[0], factor + 1);
 }
 
-/* Whether an array has an infinite or NaN element, and its largest magnitude. */
-static int largest(const double *x, int64_t count, int64_t step, double *most) {
-  double none = 0.0, m = *most;
-  for (int64_t i = 0; i < count; i++) {
-    const double a = __builtin_fabs(x[i * step]);
-    none += a * 0.0;
-    m = a > m ? a : m;
-  }
-  *most = m;
-  return none != 0.0;
-}
-
 static void scale_all(double *x, int64_t count, int64_t step, double first, double second) {
   for (int64_t i = 0; i < count; i++) x[i * step] = x[i * step] * first * second;
 }
@@ -99,16 +88,6 @@ static void weigh(const rm_fft_problem *p, double *x, int64_t step) {
       if (2 * j != last) x[(row * last + j) * step] *= 2.0;
 }
 
-/* The sum of squares. */
-static double squares(const double *x, int64_t count, int64_t step) {
-  double s[4] = {0.0, 0.0, 0.0, 0.0};
-  int64_t i = 0;
-  for (; i + 4 <= count; i += 4)
-    for (int l = 0; l < 4; l++) s[l] += x[(i + l) * step] * x[(i + l) * step];
-  for (; i < count; i++) s[0] += x[i * step] * x[i * step];
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
 /* The bound of a transform's errors, without its factor: kernels.h. A sum of squares of n numbers in binary64 is within (n +
  * 4) 2^-53 of itself for n < 2^40. The factor (3 units, with its product) and the test (2 units) are included. */
 static double bound_of(double norm2, const rm_fft_problem *p, double loss, int tier) {
@@ -119,38 +98,69 @@ static double bound_of(double norm2, const rm_fft_problem *p, double loss, int t
 /* What the input of a transform is. */
 enum { ZERO, NOT_FINITE, FINITE };
 
-/* Reads one transform into lane `lane` of the buffer, scales it (double-double), and bounds its errors. */
-static int read_transform(const worker *t, buffers *b, int tier, const char *x, int64_t lane, int *exponent) {
+/* Reads the elements of transforms at x[0], ..., x[count - 1] into the lanes of the buffer. */
+static void read_elements(const worker *t, const buffers *b, const char *const *x, int64_t count, double *re, double *im) {
   const rm_fft_problem *const p = t->problem;
-  const int64_t step = b->work.width, last = p->length[p->rank - 1], half = tier == RM_FFT_B64 ? 1 : 2;
-  double *const first = b->work.buffer[0] + lane, *const second = first + half * b->work.plane;
-  double *const re = p->inverse ? second : first, *const im = p->inverse ? first : second;
-  for (int64_t row = 0; row < p->rows; row++)
-    rm_fft_read_row(p, x, row, re + row * last * step, im + row * last * step, step);
-  *exponent = 0, b->err[lane] = 0.0;
-  double most = 0.0, most_second = 0.0;
-  if (largest(first, p->n, step, &most) | largest(second, p->n, step, &most_second)) return NOT_FINITE;
-  b->zero[lane] = (uint8_t)((most == 0.0) | (most_second == 0.0) << 1);
-  if (most_second > most) most = most_second;
+  const int64_t width = b->work.width, last = p->length[p->rank - 1], absent = (last - p->in_last) * width;
+  const int parts = p->kind == RM_FFT_FROM_REAL ? 1 : 2;
+  const int near = p->stride_x[p->rank - 1] == parts * rm_size_of(p->format);
+  const int beside = near && width > 1 && count == width, alone = near && width == 1 && p->format == RM_F32;
+  for (int64_t row = 0; row < p->rows; row++, re += last * width, im += last * width) {
+    const char *at[RM_FFT_PAD];
+    if (!beside && !alone) {
+      for (int64_t lane = 0; lane < count; lane++) rm_fft_read_row(p, x[lane], row, re + lane, im + lane, width);
+      continue;
+    }
+    for (int64_t lane = 0; lane < count; lane++) at[lane] = x[lane] + rm_fft_row_x(p, row);
+    if (beside) t->kernels->read_lanes(at, p->in_last, parts, re, im, p->format);
+    else t->kernels->read_row(at[0], p->in_last, parts, re, im);
+    memset(re + p->in_last * width, 0, (size_t)absent * sizeof *re);
+    memset(im + p->in_last * width, 0, (size_t)absent * sizeof *im);
+  }
+}
+
+/* Makes the largest component of a transform in double-double a number in [1, 2). */
+static int scale_lane(const rm_fft_problem *p, buffers *b, int64_t lane, double most) {
+  int exponent;
+  rm_decompose(most, &exponent);
+  exponent += 52;
+  const int up = -exponent / 2;
+  const double f = rm_pow2(up), g = rm_pow2(-exponent - up);
+  for (int c = 0; c < 4; c += 2) scale_all(b->work.buffer[0] + c * b->work.plane + lane, p->n, b->work.width, f, g);
+  return exponent;
+}
+
+/* Reads transforms, scales them (double-double), and bounds their errors. */
+static void read_transforms(const worker *t, buffers *b, int tier, const char *const *x, int64_t count, int *state,
+                            int *exponent) {
+  const rm_fft_problem *const p = t->problem;
+  const int64_t width = b->work.width, plane = b->work.plane, all = p->n * width;
+  double *const first = b->work.buffer[0], *const second = first + (tier == RM_FFT_B64 ? 1 : 2) * plane;
+  rm_fft_survey s[2] = {{{0.0}}};
+  read_elements(t, b, x, count, p->inverse ? second : first, p->inverse ? first : second);
+  for (int64_t lane = 0; lane < width; lane++) state[lane] = FINITE, exponent[lane] = 0;
   if (tier == RM_FFT_DD) {
-    if (most == 0.0) return ZERO;
-    rm_decompose(most, exponent);
-    *exponent += 52;
-    const int up = -*exponent / 2;
-    const double f = rm_pow2(up), g = rm_pow2(-*exponent - up);
-    scale_all(re, p->n, step, f, g);
-    scale_all(im, p->n, step, f, g);
-    for (int c = 1; c < 4; c += 2) {
-      double *const low = b->work.buffer[0] + c * b->work.plane + lane;
-      for (int64_t i = 0; i < p->n; i++) low[i * step] = 0.0;
+    memset(first + plane, 0, (size_t)all * sizeof *first);
+    memset(second + plane, 0, (size_t)all * sizeof *first);
+    for (int c = 0; c < 2; c++) t->kernels->magnitudes(c ? second : first, all, (int)width, s + c);
+    for (int64_t lane = 0; lane < count; lane++) {
+      const double larger = s[0].most[lane] > s[1].most[lane] ? s[0].most[lane] : s[1].most[lane];
+      if (s[0].none[lane] + s[1].none[lane] != 0.0) state[lane] = NOT_FINITE;
+      else if (larger > 0.0) exponent[lane] = scale_lane(p, b, lane, larger);
     }
   }
-  weigh(p, re, step);
-  weigh(p, im, step);
-  const double norm2 = squares(re, p->n, step) + squares(im, p->n, step);
-  if (!(norm2 < rm_from_bits64(UINT64_C(0x7ff0000000000000)))) return NOT_FINITE;
-  b->err[lane] = bound_of(norm2, p, t->loss[tier], tier);
-  return norm2 == 0.0 ? ZERO : FINITE;
+  for (int64_t lane = 0; lane < count; lane++) weigh(p, first + lane, width), weigh(p, second + lane, width);
+  for (int c = 0; c < 2; c++) t->kernels->squares(c ? second : first, all, (int)width, s + c);
+  for (int64_t lane = 0; lane < width; lane++) {
+    const double norm2 = s[0].squares[lane] + s[1].squares[lane];
+    b->zero[lane] = 0;
+    for (int c = 0; c < 2; c++) /* no square of a number of f32 is rounded to 0 */
+      b->zero[lane] |= (uint8_t)(((tier == RM_FFT_DD ? s[c].most[lane] : s[c].squares[lane]) == 0.0) << c);
+    if (!(norm2 < rm_from_bits64(UINT64_C(0x7ff0000000000000)))) state[lane] = NOT_FINITE;
+    if (norm2 == 0.0 || lane >= count) state[lane] = ZERO;
+    b->err[lane] = state[lane] == FINITE ? bound_of(norm2, p, t->loss[tier], tier) : 0.0;
+    if (lane >= count) b->zero[lane] = 0, exponent[lane] = 0;
+  }
 }
 
 static int note(worker *t, int64_t k, int imaginary) {
@@ -164,20 +174,17 @@ static int note(worker *t, int64_t k, int imaginary) {
   return 1;
 }
 
-/* Puts `count` results of a row to their places: those of lane `lane`. */
+/* Puts `count` results of a row to their places: those of lane `lane`, or pairs, where im is NULL. */
 static void write_row(const rm_fft_problem *p, char *at, const void *re, const void *im, int64_t count, int64_t step,
                       int64_t lane) {
   const ptrdiff_t stride = p->stride_out[p->rank - 1];
   const int real = p->kind == RM_FFT_TO_REAL;
-  if (p->format == RM_F32) {
+  if (!im && stride == 8) {
+    memcpy(at, re, 8 * (size_t)count);
+  } else if (!im) {
+    for (int64_t k = 0; k < count; k++) memcpy(at + k * stride, (const float *)re + 2 * k, 8);
+  } else if (p->format == RM_F32) {
     const float *const a = (const float *)re + lane, *const b = (const float *)im + lane;
-    if (!real && stride == 8 && step == 1) {
-      for (int64_t k = 0; k < count; k++) {
-        const float pair[2] = {a[k], b[k]};
-        memcpy(at + 8 * k, pair, 8);
-      }
-      return;
-    }
     for (int64_t k = 0; k < count; k++) {
       memcpy(at + k * stride, a + k * step, 4);
       if (!real) memcpy(at + k * stride + 4, b + k * step, 4);
@@ -189,6 +196,11 @@ static void write_row(const rm_fft_problem *p, char *at, const void *re, const v
       if (!real) memcpy(at + k * stride + 8, b + k * step, 8);
     }
   }
+}
+
+/* Whether rounded results are made as pairs. */
+static int in_pairs(const rm_fft_problem *p, int64_t width) {
+  return p->format == RM_F32 && p->kind != RM_FFT_TO_REAL && width == 1;
 }
 
 /* y 2^e where this is a normal number; else the part is undecided. */
@@ -216,7 +228,8 @@ static void put_zeros(const rm_fft_problem *p, buffers *b, int64_t row) {
       for (int c = 0; c < 2; c++) {
         void *const part = c ? b->im : b->re;
         if (!(zero >> c & 1)) continue;
-        if (p->format == RM_F32) ((float *)part)[i] = 0.0f;
+        if (in_pairs(p, width)) ((float *)b->re)[2 * i + (c != p->inverse)] = 0.0f;
+        else if (p->format == RM_F32) ((float *)part)[i] = 0.0f;
         else ((double *)part)[i] = 0.0;
       }
     }
@@ -229,7 +242,8 @@ static int round_row(const worker *t, buffers *b, const double *from, int64_t ro
   const int64_t width = b->work.width, count = p->out_last * width;
   const int wide = p->format == RM_F64;
   rm_fft_round_fn *const round = wide ? t->kernels->round_f64 : t->kernels->round_f32;
-  int any = round(&b->work, from, row * p->length[p->rank - 1] * width, count, factor, err, b->re, b->im, b->open);
+  int any = round(&b->work, from, row * p->length[p->rank - 1] * width, count, factor, err, b->re,
+                  in_pairs(p, width) ? NULL : b->im, b->open);
   if (wide)
     for (int64_t i = 0; i < count; i++) {
       const int e = exponent[i % width];
@@ -243,6 +257,17 @@ static int round_row(const worker *t, buffers *b, const double *from, int64_t ro
   put_zeros(p, b, row);
   for (int64_t i = 0; any && i < count; i++) open |= b->open[i];
   return open != 0;
+}
+
+/* The next result of a lane that has an undecided part, or count. */
+static int64_t next_open(const buffers *b, int64_t k, int64_t count, int64_t lane) {
+  const int64_t width = b->work.width;
+  for (uint64_t some; k + 8 <= count && width == 1; k += 8) {
+    memcpy(&some, b->open + k, 8);
+    if (some) break;
+  }
+  while (k < count && !b->open[k * width + lane]) k++;
+  return k;
 }
 
 static rm_status decide_open(worker *t, buffers *b, const double *from, int64_t lane, int exponent, const char *x,
@@ -276,7 +301,7 @@ static void decide_few(worker *t, buffers *b, int exponent, const char *x, char 
 /* The double-double tier of one transform of f32. */
 static rm_status decide_f32(worker *t, const char *x, char *out) {
   buffers *const b = &t->tier[RM_FFT_DD];
-  int exponent;
+  int state, exponent;
   if (!b->memory) {
     t->loss[RM_FFT_DD] = 0.0;
     for (int axis = 0; axis < t->problem->rank; axis++) {
@@ -286,7 +311,7 @@ static rm_status decide_f32(worker *t, const char *x, char *out) {
     }
     if (!make_buffers(b, t->problem, t->more, RM_FFT_DD, 1)) return RM_ERR_MEMORY;
   }
-  read_transform(t, b, RM_FFT_DD, x, 0, &exponent);
+  read_transforms(t, b, RM_FFT_DD, &x, 1, &state, &exponent);
   decide_few(t, b, exponent, x, out);
   if (!t->parts) return RM_OK;
   const int from = t->kernels->transform[RM_FFT_DD](&b->work);
@@ -301,10 +326,9 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
   const int64_t width = b->work.width, last = p->length[p->rank - 1];
   int state[RM_FFT_PAD], exponent[RM_FFT_PAD];
   rm_status status = RM_OK;
-  for (int64_t lane = 0; lane < width; lane++) {
-    state[lane] = lane < count ? read_transform(t, b, tier, rm_fft_input(p, first + lane), lane, exponent + lane) : ZERO;
-    if (lane >= count) b->err[lane] = 0.0, exponent[lane] = 0, b->zero[lane] = 0;
-  }
+  const char *input[RM_FFT_PAD];
+  for (int64_t lane = 0; lane < count; lane++) input[lane] = rm_fft_input(p, first + lane);
+  read_transforms(t, b, tier, input, count, state, exponent);
   const double *const from = b->work.buffer[t->kernels->transform[tier](&b->work)];
   double by[2], factor[RM_FFT_PAD], err[RM_FFT_PAD];
   factor_of(p, by);
@@ -323,22 +347,25 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
     for (int64_t lane = 0; lane < count; lane++) {
       if (state[lane] != FINITE) continue;
       char *const at = rm_fft_output(p, first + lane) + rm_fft_row_out(p, row);
-      write_row(p, at, p->inverse ? b->im : b->re, p->inverse ? b->re : b->im, p->out_last, width, lane);
+      if (in_pairs(p, width)) write_row(p, at, b->re, NULL, p->out_last, 1, 0);
+      else write_row(p, at, p->inverse ? b->im : b->re, p->inverse ? b->re : b->im, p->out_last, width, lane);
+      if (any && width == 1) again = 1;
       for (int64_t k = 0; any && k < p->out_last && !(again >> lane & 1); k++)
         if (b->open[k * width + lane] & wanted) again |= 1u << lane;
     }
   }
   for (int64_t lane = 0; lane < count; lane++) {
     char *const out = rm_fft_output(p, first + lane);
-    const char *const x = rm_fft_input(p, first + lane);
+    const char *const x = input[lane];
     rm_status s = RM_OK;
     if (state[lane] == ZERO) zeros(p, out);
     if (state[lane] == NOT_FINITE) s = rm_fft_not_finite(p, x, out, &t->flags);
     if (state[lane] == FINITE && again >> lane & 1) {
       t->parts = 0;
-      for (int64_t row = 0; row < p->rows && !s; row++) { /* the test once more, since its results were those of one row */
-        if (!round_row(t, b, from, row, factor, err, exponent)) continue;
-        for (int64_t k = 0; k < p->out_last; k++)
+      for (int64_t row = 0; row < p->rows && !s; row++) {
+        /* The test's results were those of one row. */
+        if (p->rows > 1 && !round_row(t, b, from, row, factor, err, exponent)) continue;
+        for (int64_t k = 0; (k = next_open(b, k, p->out_last, lane)) < p->out_last; k++)
           for (int c = 0; c < 2; c++)
             if (b->open[k * width + lane] & wanted & 1 << c && !note(t, row * last + k, c != p->inverse)) s = RM_ERR_MEMORY;
       }

@@ -1,6 +1,9 @@
 /* The kernels of src/fft (kernels.h), compiled once per ISA. */
 #include "kernels.h"
 
+#include <string.h>
+
+#include "../common/elements.h"
 #include "numbers.h"
 
 /* For loops over half of a radix: -O2 alone leaves them, and the arrays that they fill, as they are. */
@@ -71,7 +74,7 @@ static void one_number(const rm_fft_work *work, int64_t k, double number[4]) {
     for (int64_t f = 0; f < m; f += RM_LANES) {
       const int64_t at = f + lanes <= m ? f : m - lanes;
       rm_fft_complex_dd v = butterfly_result(&t, at, own);
-      if (own && m > 1) v = rm_fft_turned_dd(v, rm_fft_gathered_dd(&t, at, own, lanes));
+      if (own && m > 1) v = rm_fft_turned_dd(v, rm_fft_gathered_dd(&t, at, at, own, lanes));
       if (lanes == RM_LANES) {
         rm_fft_put_dd(t.y + at, t.plane, v);
       } else {
@@ -96,6 +99,14 @@ RM_FN vf64 of_lanes(const rm_fft_work *work, const double *numbers, int64_t i) {
   return work->width == 1 ? vf64_set1(*numbers) : vf64_load(numbers + i % work->width);
 }
 
+/* What is undecided of the numbers of a vector: mostly nothing. */
+RM_FN uint32_t put_open(uint8_t *open, const uint32_t bits[2]) {
+  memset(open, 0, RM_LANES);
+  if (bits[0] | bits[1])
+    for (int l = 0; l < RM_LANES; l++) open[l] = (uint8_t)((bits[0] >> l & 1) | (bits[1] >> l & 1) << 1);
+  return bits[0] | bits[1];
+}
+
 /* Of double-double the high parts are taken. They are within 2^-53 of themselves and the bound, and the factor, its product
  * and the test (crlibm/simd/undecided.h) make less than 2^-51 more. Lanes that may be zero or of either sign are undecided:
  * the test of f32 alone would round small ones to a zero of the sign of y. */
@@ -106,16 +117,18 @@ static int round_f32(const rm_fft_work *work, const double *from, int64_t begin,
     const vf64 factor = of_lanes(work, scale, begin + i);
     const vf64 known = of_lanes(work, err, begin + i);
     uint32_t bits[2];
+    vf64 pair[2];
     for (int c = 0; c < 2; c++) {
       const vf64 y = vf64_mul(vf64_load(from + c * work->half * work->plane + begin + i), factor);
       const vf64 e = work->half == 1 ? known : vf64_mad(vf64_abs(y), vf64_set1(0x1p-50), known);
       const vm64 sure = vf64_lt(e, vf64_abs(y));
       const vm64 wide = vm64_or(vf64_overflows(y, RM_F32), vf64_undecided_within(y, e, RM_F32));
       bits[c] = vm64_bits(vm64_or(wide, vm64_not(sure)));
-      vf64_store_f32((float *)(c ? im : re) + i, y);
+      if (im) vf64_store_f32((float *)(c ? im : re) + i, y);
+      else pair[c != work->swapped] = y;
     }
-    for (int l = 0; l < RM_LANES; l++) open[i + l] = (uint8_t)((bits[0] >> l & 1) | (bits[1] >> l & 1) << 1);
-    any |= bits[0] | bits[1];
+    if (!im) vf64_store2_f32((float *)re + 2 * i, pair);
+    any |= put_open(open + i, bits);
   }
   return any != 0;
 }
@@ -136,11 +149,93 @@ static int round_f64(const rm_fft_work *work, const double *from, int64_t begin,
       bits[c] = vm64_bits(vf64_undecided_f64(v.hi, v.lo, e, &y));
       vf64_store((double *)(c ? im : re) + i, y);
     }
-    for (int l = 0; l < RM_LANES; l++) open[i + l] = (uint8_t)((bits[0] >> l & 1) | (bits[1] >> l & 1) << 1);
-    any |= bits[0] | bits[1];
+    any |= put_open(open + i, bits);
   }
   return any != 0;
 }
 
+/* Sums and maxima have RM_FFT_PAD parts, of which a transform has every width-th: a number of lanes divides them. */
+enum { SURVEYED = RM_FFT_PAD / RM_LANES };
+
+static void magnitudes(const double *x, int64_t count, int width, rm_fft_survey *s) {
+  vf64 most[SURVEYED], none[SURVEYED];
+  int64_t i = 0;
+  for (int v = 0; v < SURVEYED; v++) most[v] = none[v] = vf64_set1(0.0);
+  for (; i + RM_FFT_PAD <= count; i += RM_FFT_PAD) RM_UNROLL
+  for (int v = 0; v < SURVEYED; v++) {
+    const vf64 a = vf64_abs(vf64_load(x + i + v * RM_LANES));
+    none[v] = vf64_add(none[v], vf64_mul(a, vf64_set1(0.0)));
+    most[v] = vf64_max(most[v], a);
+  }
+  for (int v = 0; v < SURVEYED; v++) vf64_store(s->most + v * RM_LANES, most[v]), vf64_store(s->none + v * RM_LANES, none[v]);
+  for (; i < count; i++) {
+    const double a = __builtin_fabs(x[i]);
+    s->none[i % RM_FFT_PAD] += a * 0.0;
+    if (a > s->most[i % RM_FFT_PAD]) s->most[i % RM_FFT_PAD] = a;
+  }
+  for (int part = width; part < RM_FFT_PAD; part++) {
+    s->none[part % width] += s->none[part];
+    if (s->most[part] > s->most[part % width]) s->most[part % width] = s->most[part];
+  }
+}
+
+static void squares(const double *x, int64_t count, int width, rm_fft_survey *s) {
+  vf64 sum[SURVEYED];
+  int64_t i = 0;
+  for (int v = 0; v < SURVEYED; v++) sum[v] = vf64_set1(0.0);
+  for (; i + RM_FFT_PAD <= count; i += RM_FFT_PAD) RM_UNROLL
+  for (int v = 0; v < SURVEYED; v++) {
+    const vf64 a = vf64_load(x + i + v * RM_LANES);
+    sum[v] = vf64_mad(a, a, sum[v]);
+  }
+  for (int v = 0; v < SURVEYED; v++) vf64_store(s->squares + v * RM_LANES, sum[v]);
+  for (; i < count; i++) s->squares[i % RM_FFT_PAD] += x[i] * x[i];
+  for (int part = width; part < RM_FFT_PAD; part++) s->squares[part % width] += s->squares[part];
+}
+
+/* A transform has a lane. */
+RM_FN void read_beside(const char *const *x, int64_t count, const int parts, double *re, double *im, const int format) {
+  const int size = rm_size_of(format);
+  int64_t j = 0;
+  for (; j + RM_LANES <= count * parts; j += RM_LANES) {
+    vf64 t[RM_LANES];
+    for (int l = 0; l < RM_LANES; l++) t[l] = rm_load_elements(x[l] + j * size, format);
+    vf64_transpose(t);
+    for (int i = 0; i < RM_LANES; i++) vf64_store(((j + i) % parts ? im : re) + (j + i) / parts * RM_LANES, t[i]);
+  }
+  for (; j < count * parts; j++)
+    for (int l = 0; l < RM_LANES; l++)
+      (j % parts ? im : re)[j / parts * RM_LANES + l] = rm_read_element(x[l] + j * size, format);
+}
+/* A transform has all lanes. */
+static void read_row(const char *x, int64_t count, int parts, double *re, double *im) {
+  int64_t j = 0;
+  for (; j + RM_LANES <= count; j += RM_LANES) {
+    const void *at = x + 4 * parts * j;
+    vf64 v[2] = {vf64_set1(0.0), vf64_set1(0.0)};
+    if (parts == 2) vf64_load2_f32(at, v);
+    else v[0] = vf64_load_f32(at);
+    vf64_store(re + j, v[0]);
+    vf64_store(im + j, v[1]);
+  }
+  for (; j < count; j++) {
+    re[j] = rm_read_element(x + 4 * parts * j, RM_F32);
+    im[j] = parts == 2 ? rm_read_element(x + 8 * j + 4, RM_F32) : 0.0;
+  }
+}
+
+static void read_lanes(const char *const *x, int64_t count, int parts, double *re, double *im, int format) {
+  if (parts == 1) {
+    if (format == RM_F32) read_beside(x, count, 1, re, im, RM_F32);
+    else read_beside(x, count, 1, re, im, RM_F64);
+    memset(im, 0, (size_t)(count * RM_LANES) * sizeof *im);
+  } else if (format == RM_F32) read_beside(x, count, 2, re, im, RM_F32);
+  else read_beside(x, count, 2, re, im, RM_F64);
+}
+
 const struct rm_fft_kernels RM_ISA_SYMBOL(rm_fft_kernels_of) = {
-    RM_LANES, {rm_fft_transform_b64, rm_fft_transform_dd}, RM_FFT_ONE_NUMBER, round_f32, round_f64};
+    RM_LANES,          {rm_fft_transform_b64, rm_fft_transform_dd},
+    RM_FFT_ONE_NUMBER, magnitudes,
+    squares,           round_f32,
+    round_f64,         read_row,
+    read_lanes};

@@ -14,9 +14,11 @@
  *   them. Each component of a result is within (h + 4) u (1 + 2^-40) of sum(|Re x_j| |cos| + |Im x_j| |sin|) <= sum |x_j| <=
  *   sqrt(r) ||x||, by Cauchy; the absolute value is within sqrt(2) times that, and the norm of r results within sqrt(r) times
  *   that again, where the exact norm is sqrt(r) ||x||: eta <= sqrt(2 r) (h + 4) u. The plan takes 1.42 sqrt(r) (h + 5).
- * - a twiddle factor: a product and a sum or a fused operation each, within 2 u of (|a c| + |b s|); squares of the two
- *   components add up to at most 2 (2 u)^2 |x|^2 |w|^2. The factor itself is within u. eta <= (2 sqrt(2) + 1) u + O(u^2) < 4
- *   u.
+ * - a twiddle factor c + i s of a + i b: the products of a component are within u (|a c| + |b s|) together, and their sum
+ *   or the fused operation within u of it. By (|a c| + |b s|)^2 + (|a s| + |b c|)^2 = |x|^2 |w|^2 + 4 |a b c s| <= 2 |x|^2
+ *   |w|^2 the norm of the first is sqrt(2) u |x|, of the second u |x|, but for terms of u^2. Each component of the factor is
+ *   rounded by u/2 at most, as it is at most 1, and so w is within u/sqrt(2). eta <= (sqrt(2) + 1 + sqrt(1/2)) u + O(u^2) <
+ *   3.2 u.
  *
  * double-double: a sum (two-sum of the high parts, sum of the low parts and of the error, two-sum) is within 3 2^-106 (1 +
  * 2^-50) of |a| + |b|; a product (the dropped product of the low parts, five roundings) within 8 2^-106 (1 + 2^-50) of |a b|.
@@ -45,13 +47,20 @@ typedef struct {
   const rm_fft_plan *const *plan;
   int64_t n, width, plane;
   int half; /* planes of a real part: 1 in binary64, 2 in double-double */
+  int swapped; /* the imaginary part is the first of a pair */
   double *buffer[2], *scratch; /* scratch: rm_fft_scratch numbers */
 } rm_fft_work;
 
+/* Of each transform, about its real parts or its imaginary ones: the largest magnitude; 0 where all are finite, else NaN; the
+ * sum of squares. */
+typedef struct {
+  double most[RM_FFT_PAD], none[RM_FFT_PAD], squares[RM_FFT_PAD];
+} rm_fft_survey;
+
 /* The last step, of `count` numbers of the transforms from `begin` on, to f32 or f64. The exact value is within err of the
  * number times scale: there are width of err, and in f32 of scale, which in f64 is one number in two parts. Rounded results
- * go to re and im, of f32 or f64; bit 0 of open[i] says that the real part of result i is undecided, bit 1 that the imaginary
- * part is. Returns whether any bit is set. */
+ * go to re and im, of f32 or f64, or where im is NULL as pairs to re, of f32; bit 0 of open[i] says that the real part of
+ * result i is undecided, bit 1 that the imaginary part is. Returns whether any bit is set. */
 typedef int rm_fft_round_fn(const rm_fft_work *work, const double *from, int64_t begin, int64_t count, const double *scale,
                             const double *err, void *re, void *im, uint8_t *open);
 
@@ -62,7 +71,15 @@ struct rm_fft_kernels {
    * operations of the passes that it depends on, so that the bound of the transform is its. buffer[1] is used. NULL
    * without vectors. */
   void (*one)(const rm_fft_work *work, int64_t k, double number[4]);
+  /* Of `count` numbers, of `width` transforms in turn. */
+  void (*magnitudes)(const double *x, int64_t count, int width, rm_fft_survey *s);
+  void (*squares)(const double *x, int64_t count, int width, rm_fft_survey *s);
   rm_fft_round_fn *round_f32, *round_f64;                  /* of either tier; of double-double */
+  /* Reads `count` neighbours of f32 at x. They are complex (parts: 2) or real (1). */
+  void (*read_row)(const char *x, int64_t count, int parts, double *re, double *im);
+  /* Reads `count` neighbours of as many transforms as a vector has lanes: number j of transform l, which is at x[l], to
+   * re[j lanes + l] and im[...]. */
+  void (*read_lanes)(const char *const *x, int64_t count, int parts, double *re, double *im, int format);
 };
 RM_ISA_TABLES(struct rm_fft_kernels, rm_fft_kernels_of, rm_fft_kernels)
 

@@ -16,12 +16,20 @@ RM_FN rm_fft_b64 rm_fft_sub_b64(rm_fft_b64 a, rm_fft_b64 b) { return vf64_sub(a,
 RM_FN rm_fft_b64 rm_fft_mul_b64(rm_fft_b64 a, rm_fft_b64 b) { return vf64_mul(a, b); }
 RM_FN rm_fft_b64 rm_fft_mad_b64(rm_fft_b64 a, rm_fft_b64 b, rm_fft_b64 c) { return vf64_mad(a, b, c); }
 RM_FN rm_fft_b64 rm_fft_nmad_b64(rm_fft_b64 a, rm_fft_b64 b, rm_fft_b64 c) { return vf64_nmad(a, b, c); }
+RM_FN rm_fft_b64 rm_fft_select_b64(vm64 m, rm_fft_b64 a, rm_fft_b64 b) { return vf64_select(m, a, b); }
+RM_FN void rm_fft_store_halves_b64(double *low, double *high, int64_t plane, rm_fft_b64 x) {
+  (void)plane, vf64_store_halves(low, high, x);
+}
 
 RM_FN rm_fft_dd rm_fft_load_dd(const double *p, int64_t plane) { return (rm_fft_dd){vf64_load(p), vf64_load(p + plane)}; }
 RM_FN rm_fft_dd rm_fft_set_dd(const double *p, int64_t plane) { return (rm_fft_dd){vf64_set1(p[0]), vf64_set1(p[plane])}; }
 RM_FN void rm_fft_store_dd(double *p, int64_t plane, rm_fft_dd x) {
   vf64_store(p, x.hi);
   vf64_store(p + plane, x.lo);
+}
+RM_FN void rm_fft_store_halves_dd(double *low, double *high, int64_t plane, rm_fft_dd x) {
+  vf64_store_halves(low, high, x.hi);
+  vf64_store_halves(low + plane, high + plane, x.lo);
 }
 RM_FN rm_fft_dd rm_fft_add_dd(rm_fft_dd a, rm_fft_dd b) {
   vf64 e;
@@ -41,3 +49,6 @@ RM_FN rm_fft_dd rm_fft_mul_dd(rm_fft_dd a, rm_fft_dd b) {
 }
 RM_FN rm_fft_dd rm_fft_mad_dd(rm_fft_dd a, rm_fft_dd b, rm_fft_dd c) { return rm_fft_add_dd(c, rm_fft_mul_dd(a, b)); }
 RM_FN rm_fft_dd rm_fft_nmad_dd(rm_fft_dd a, rm_fft_dd b, rm_fft_dd c) { return rm_fft_sub_dd(c, rm_fft_mul_dd(a, b)); }
+RM_FN rm_fft_dd rm_fft_select_dd(vm64 m, rm_fft_dd a, rm_fft_dd b) {
+  return (rm_fft_dd){vf64_select(m, a.hi, b.hi), vf64_select(m, a.lo, b.lo)};
+}

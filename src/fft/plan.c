@@ -116,7 +116,7 @@ static int64_t next_radix(int64_t n) {
 static double loss_of(int64_t r, int tier, int last) {
   const double h = (double)(r - 1) / 2.0;
   const double butterfly = r == 2 ? 1.0 : r == 4 ? 2.1 : 1.42 * (h + 5.0) * __builtin_sqrt((double)r);
-  return butterfly + (last ? 0.0 : tier == RM_FFT_B64 ? 4.0 : 8.0);
+  return butterfly + (last ? 0.0 : tier == RM_FFT_B64 ? 3.2 : 8.0);
 }
 
 double rm_fft_loss(int64_t n, int tier) {
