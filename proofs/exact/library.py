@@ -64,6 +64,7 @@ INSTEAD = {  # the macros of calls whose surroundings have other names: by sourc
     ("src/linalg/determinant.c", "determinant", "settle"): "settle_determinant",
     ("src/rounding/sums.c", "put", "decide"): "decide_at_random",
     ("src/rounding/sums.c", "decide", "rm_round_dd"): "rm_round_dd_at_random",
+    ("src/fft/decide.c", "rm_fft_decide_quickly", "rm_ball_round"): "rm_ball_round_of_number",
     ("src/fft/kernels.c", "round_f32", "vf64_undecided_within"): "undecided_part_f32",
     ("src/fft/kernels.c", "round_f64", "vf64_undecided_f64"): "undecided_part_f64",
 }

@@ -11,6 +11,22 @@ RM_FN void vf64_store_f32(float *p, vf64 a) {
     __builtin_memcpy(p + q_, &f, 4);
   }
 }
+RM_FN void vf64_load2_f32(const float *p, vf64 v[2]) {
+  for (int i = 0; i < 2 * RM_LANES; i++) {
+    float f;
+    __builtin_memcpy(&f, p + i, 4);
+    v[i % 2].v[i / 2] = (double)f;
+  }
+}
+RM_FN void vf64_store2_f32(float *p, const vf64 v[2]) {
+  for (int i = 0; i < 2 * RM_LANES; i++) {
+    const float f = (float)v[i % 2].v[i / 2];
+    __builtin_memcpy(p + i, &f, 4);
+  }
+}
+RM_FN void vf64_store_halves(double *low, double *high, vf64 v) {
+  EACH *(q_ < RM_LANES / 2 ? low + q_ : high + (q_ - RM_LANES / 2)) = v.v[q_];
+}
 RM_FN void vf64_store_f16(uint16_t *p, vf64 a) {
   EACH {
     const uint16_t h = rm_f32_to_f16((float)a.v[q_]);

@@ -418,5 +418,15 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     exact_at = 0, exact_shift = 0;                                                                                       \
     known__;                                                                                                             \
   })
+/* The same of a number that was made alone. */
+#define WATCH_rm_ball_round_of_number(b, format, rule, flags, bits)                                                  \
+  ({                                                                                                                 \
+    const int known__ = rm_ball_round(b, format, rule, flags, bits);                                                 \
+    const double *const v__ = rm_fft_value(t, part->k, part->imaginary);                                             \
+    exact_at = t->out, exact_shift = -t->exponent;                                                                   \
+    exact_watch(EXACT_SUM, known__, v__[0], v__[t->plane], t->err, (double)(2 * part->k + part->imaginary));         \
+    exact_at = 0, exact_shift = 0;                                                                                   \
+    known__;                                                                                                         \
+  })
 
 #endif
