@@ -98,22 +98,34 @@ static double bound_of(double norm2, const rm_fft_problem *p, double loss, int t
 /* What the input of a transform is. */
 enum { ZERO, NOT_FINITE, FINITE };
 
+/* Whether elements of transforms that are computed beside each other lie beside each other. */
+static int are_neighbours(const char *const *x, int64_t count, int64_t width, int64_t size) {
+  if (width == 1 || count < width) return 0;
+  for (int64_t lane = 1; lane < count; lane++)
+    if (x[lane] != x[0] + lane * size) return 0;
+  return 1;
+}
+
 /* Reads the elements of transforms at x[0], ..., x[count - 1] into the lanes of the buffer. */
 static void read_elements(const worker *t, const buffers *b, const char *const *x, int64_t count, double *re, double *im) {
   const rm_fft_problem *const p = t->problem;
   const int64_t width = b->work.width, last = p->length[p->rank - 1], absent = (last - p->in_last) * width;
   const int parts = p->kind == RM_FFT_FROM_REAL ? 1 : 2;
-  const int near = p->stride_x[p->rank - 1] == parts * rm_size_of(p->format);
+  const int size = parts * rm_size_of(p->format), near = p->stride_x[p->rank - 1] == size;
   const int beside = near && width > 1 && count == width, alone = near && width == 1 && p->format == RM_F32;
+  const int across = p->format == RM_F32 && are_neighbours(x, count, width, size);
   for (int64_t row = 0; row < p->rows; row++, re += last * width, im += last * width) {
     const char *at[RM_FFT_PAD];
-    if (!beside && !alone) {
+    if (!beside && !alone && !across) {
       for (int64_t lane = 0; lane < count; lane++) rm_fft_read_row(p, x[lane], row, re + lane, im + lane, width);
       continue;
     }
     for (int64_t lane = 0; lane < count; lane++) at[lane] = x[lane] + rm_fft_row_x(p, row);
     if (beside) t->kernels->read_lanes(at, p->in_last, parts, re, im, p->format);
-    else t->kernels->read_row(at[0], p->in_last, parts, re, im);
+    else if (alone) t->kernels->read_row(at[0], p->in_last, parts, re, im);
+    else
+      for (int64_t j = 0; j < p->in_last; j++)
+        t->kernels->read_row(at[0] + j * p->stride_x[p->rank - 1], width, parts, re + j * width, im + j * width);
     memset(re + p->in_last * width, 0, (size_t)absent * sizeof *re);
     memset(im + p->in_last * width, 0, (size_t)absent * sizeof *im);
   }
@@ -179,10 +191,10 @@ static void write_row(const rm_fft_problem *p, char *at, const void *re, const v
                       int64_t lane) {
   const ptrdiff_t stride = p->stride_out[p->rank - 1];
   const int real = p->kind == RM_FFT_TO_REAL;
-  if (!im && stride == 8) {
+  if (!im && stride == 8 && step == 1) {
     memcpy(at, re, 8 * (size_t)count);
   } else if (!im) {
-    for (int64_t k = 0; k < count; k++) memcpy(at + k * stride, (const float *)re + 2 * k, 8);
+    for (int64_t k = 0; k < count; k++) memcpy(at + k * stride, (const float *)re + 2 * (k * step + lane), 8);
   } else if (p->format == RM_F32) {
     const float *const a = (const float *)re + lane, *const b = (const float *)im + lane;
     for (int64_t k = 0; k < count; k++) {
@@ -199,9 +211,7 @@ static void write_row(const rm_fft_problem *p, char *at, const void *re, const v
 }
 
 /* Whether rounded results are made as pairs. */
-static int in_pairs(const rm_fft_problem *p, int64_t width) {
-  return p->format == RM_F32 && p->kind != RM_FFT_TO_REAL && width == 1;
-}
+static int in_pairs(const rm_fft_problem *p) { return p->format == RM_F32 && p->kind != RM_FFT_TO_REAL; }
 
 /* y 2^e where this is a normal number; else the part is undecided. */
 static int scaled(double *y, int exponent) {
@@ -228,7 +238,7 @@ static void put_zeros(const rm_fft_problem *p, buffers *b, int64_t row) {
       for (int c = 0; c < 2; c++) {
         void *const part = c ? b->im : b->re;
         if (!(zero >> c & 1)) continue;
-        if (in_pairs(p, width)) ((float *)b->re)[2 * i + (c != p->inverse)] = 0.0f;
+        if (in_pairs(p)) ((float *)b->re)[2 * i + (c != p->inverse)] = 0.0f;
         else if (p->format == RM_F32) ((float *)part)[i] = 0.0f;
         else ((double *)part)[i] = 0.0;
       }
@@ -242,8 +252,8 @@ static int round_row(const worker *t, buffers *b, const double *from, int64_t ro
   const int64_t width = b->work.width, count = p->out_last * width;
   const int wide = p->format == RM_F64;
   rm_fft_round_fn *const round = wide ? t->kernels->round_f64 : t->kernels->round_f32;
-  int any = round(&b->work, from, row * p->length[p->rank - 1] * width, count, factor, err, b->re,
-                  in_pairs(p, width) ? NULL : b->im, b->open);
+  int any = round(&b->work, from, row * p->length[p->rank - 1] * width, count, factor, err, b->re, in_pairs(p) ? NULL : b->im,
+                  b->open);
   if (wide)
     for (int64_t i = 0; i < count; i++) {
       const int e = exponent[i % width];
@@ -327,7 +337,10 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
   int state[RM_FFT_PAD], exponent[RM_FFT_PAD];
   rm_status status = RM_OK;
   const char *input[RM_FFT_PAD];
-  for (int64_t lane = 0; lane < count; lane++) input[lane] = rm_fft_input(p, first + lane);
+  char *output[RM_FFT_PAD];
+  for (int64_t lane = 0; lane < count; lane++)
+    input[lane] = rm_fft_input(p, first + lane), output[lane] = rm_fft_output(p, first + lane);
+  const int across = in_pairs(p) && are_neighbours((const char *const *)output, count, width, 8);
   read_transforms(t, b, tier, input, count, state, exponent);
   const double *const from = b->work.buffer[t->kernels->transform[tier](&b->work)];
   double by[2], factor[RM_FFT_PAD], err[RM_FFT_PAD];
@@ -344,18 +357,23 @@ static rm_status transform_some(worker *t, int64_t first, int64_t count) {
   uint32_t again = 0;
   for (int64_t row = 0; row < p->rows; row++) {
     const int any = round_row(t, b, from, row, factor, err, exponent);
+    if (across) {
+      char *const at = output[0] + rm_fft_row_out(p, row);
+      for (int64_t k = 0; k < p->out_last; k++)
+        memcpy(at + k * p->stride_out[p->rank - 1], (const float *)b->re + 2 * k * width, 8 * (size_t)width);
+    }
     for (int64_t lane = 0; lane < count; lane++) {
       if (state[lane] != FINITE) continue;
-      char *const at = rm_fft_output(p, first + lane) + rm_fft_row_out(p, row);
-      if (in_pairs(p, width)) write_row(p, at, b->re, NULL, p->out_last, 1, 0);
-      else write_row(p, at, p->inverse ? b->im : b->re, p->inverse ? b->re : b->im, p->out_last, width, lane);
+      char *const at = output[lane] + rm_fft_row_out(p, row);
+      if (!across && in_pairs(p)) write_row(p, at, b->re, NULL, p->out_last, width, lane);
+      else if (!across) write_row(p, at, p->inverse ? b->im : b->re, p->inverse ? b->re : b->im, p->out_last, width, lane);
       if (any && width == 1) again = 1;
       for (int64_t k = 0; any && k < p->out_last && !(again >> lane & 1); k++)
         if (b->open[k * width + lane] & wanted) again |= 1u << lane;
     }
   }
   for (int64_t lane = 0; lane < count; lane++) {
-    char *const out = rm_fft_output(p, first + lane);
+    char *const out = output[lane];
     const char *const x = input[lane];
     rm_status s = RM_OK;
     if (state[lane] == ZERO) zeros(p, out);
