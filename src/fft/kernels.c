@@ -48,12 +48,12 @@ RM_FN rm_fft_complex_dd butterfly_result(const rm_fft_task_dd *t, int64_t f, int
                             z = rm_fft_get_dd(x + (r - j) * m, t->plane), sum = rm_fft_plus_dd(a, z);
     const rm_fft_complex_dd gap = rm_fft_minus_dd(a, z);
     if (k == 0) {
-      c = rm_fft_plus_dd(c, sum);
+      c = rm_fft_normalized_dd(rm_fft_plus_dd(c, sum));
       continue;
     }
-    c = (rm_fft_complex_dd){rm_fft_mad_dd(sum.re, w.re, c.re), rm_fft_mad_dd(sum.im, w.re, c.im)};
-    s = j == 1 ? (rm_fft_complex_dd){rm_fft_mul_dd(gap.re, w.im), rm_fft_mul_dd(gap.im, w.im)}
-               : (rm_fft_complex_dd){rm_fft_mad_dd(gap.re, w.im, s.re), rm_fft_mad_dd(gap.im, w.im, s.im)};
+    c = (rm_fft_complex_dd){rm_fft_chain_dd(sum.re, w.re, c.re), rm_fft_chain_dd(sum.im, w.re, c.im)};
+    s = j == 1 ? rm_fft_normalized_dd((rm_fft_complex_dd){rm_fft_mul_dd(gap.re, w.im), rm_fft_mul_dd(gap.im, w.im)})
+               : (rm_fft_complex_dd){rm_fft_chain_dd(gap.re, w.im, s.re), rm_fft_chain_dd(gap.im, w.im, s.im)};
     at = at + turn >= r ? at + turn - r : at + turn;
   }
   if (k == 0) return c;
@@ -74,6 +74,7 @@ static void one_number(const rm_fft_work *work, int64_t k, double number[4]) {
     for (int64_t f = 0; f < m; f += RM_LANES) {
       const int64_t at = f + lanes <= m ? f : m - lanes;
       rm_fft_complex_dd v = butterfly_result(&t, at, own);
+      if (m == 1) v = rm_fft_normalized_dd(v);
       if (own && m > 1) v = rm_fft_turned_dd(v, rm_fft_gathered_dd(&t, at, at, own, lanes));
       if (lanes == RM_LANES) {
         rm_fft_put_dd(t.y + at, t.plane, v);
@@ -145,7 +146,7 @@ static int round_f64(const rm_fft_work *work, const double *from, int64_t begin,
       const double *const p = from + 2 * c * work->plane + begin + i;
       rm_fft_dd v = rm_fft_load_dd(p, work->plane);
       vf64 y;
-      if (scale[0] != 1.0) v = rm_fft_mul_dd(v, factor);
+      if (scale[0] != 1.0) v = rm_fft_normal_dd(rm_fft_mul_dd(v, factor));
       bits[c] = vm64_bits(vf64_undecided_f64(v.hi, v.lo, e, &y));
       vf64_store((double *)(c ? im : re) + i, y);
     }

@@ -17,6 +17,8 @@ RM_FN rm_fft_b64 rm_fft_mul_b64(rm_fft_b64 a, rm_fft_b64 b) { return vf64_mul(a,
 RM_FN rm_fft_b64 rm_fft_mad_b64(rm_fft_b64 a, rm_fft_b64 b, rm_fft_b64 c) { return vf64_mad(a, b, c); }
 RM_FN rm_fft_b64 rm_fft_nmad_b64(rm_fft_b64 a, rm_fft_b64 b, rm_fft_b64 c) { return vf64_nmad(a, b, c); }
 RM_FN rm_fft_b64 rm_fft_select_b64(vm64 m, rm_fft_b64 a, rm_fft_b64 b) { return vf64_select(m, a, b); }
+RM_FN rm_fft_b64 rm_fft_normal_b64(rm_fft_b64 a) { return a; }
+RM_FN rm_fft_b64 rm_fft_chain_b64(rm_fft_b64 a, rm_fft_b64 b, rm_fft_b64 c) { return vf64_mad(a, b, c); }
 RM_FN void rm_fft_store_halves_b64(double *low, double *high, int64_t plane, rm_fft_b64 x) {
   (void)plane, vf64_store_halves(low, high, x);
 }
@@ -31,24 +33,37 @@ RM_FN void rm_fft_store_halves_dd(double *low, double *high, int64_t plane, rm_f
   vf64_store_halves(low, high, x.hi);
   vf64_store_halves(low + plane, high + plane, x.lo);
 }
+/* High parts of sums and products take in no part of the low ones, which may so exceed half of a last place of theirs; only
+ * `normal` makes them less. kernels.h bounds what it costs. */
+RM_FN rm_fft_dd rm_fft_normal_dd(rm_fft_dd a) {
+  rm_fft_dd r;
+  r.hi = vf64_two_sum(a.hi, a.lo, &r.lo);
+  return r;
+}
 RM_FN rm_fft_dd rm_fft_add_dd(rm_fft_dd a, rm_fft_dd b) {
   vf64 e;
   rm_fft_dd r;
-  const vf64 s = vf64_two_sum(a.hi, b.hi, &e);
-  r.hi = vf64_two_sum(s, vf64_add(e, vf64_add(a.lo, b.lo)), &r.lo);
+  r.hi = vf64_two_sum(a.hi, b.hi, &e);
+  r.lo = vf64_add(e, vf64_add(a.lo, b.lo));
   return r;
 }
 RM_FN rm_fft_dd rm_fft_sub_dd(rm_fft_dd a, rm_fft_dd b) {
-  return rm_fft_add_dd(a, (rm_fft_dd){vf64_neg(b.hi), vf64_neg(b.lo)});
+  vf64 e;
+  rm_fft_dd r;
+  r.hi = vf64_two_sum(a.hi, vf64_neg(b.hi), &e);
+  r.lo = vf64_add(e, vf64_sub(a.lo, b.lo));
+  return r;
 }
 RM_FN rm_fft_dd rm_fft_mul_dd(rm_fft_dd a, rm_fft_dd b) {
   rm_fft_dd r;
-  const vf64 p = vf64_mul(a.hi, b.hi), e = vf64_mul_err(a.hi, b.hi, p);
-  r.hi = vf64_fast_two_sum(p, vf64_mad(a.lo, b.hi, vf64_mad(a.hi, b.lo, e)), &r.lo);
+  r.hi = vf64_mul(a.hi, b.hi);
+  r.lo = vf64_mad(a.lo, b.hi, vf64_mad(a.hi, b.lo, vf64_mul_err(a.hi, b.hi, r.hi)));
   return r;
 }
 RM_FN rm_fft_dd rm_fft_mad_dd(rm_fft_dd a, rm_fft_dd b, rm_fft_dd c) { return rm_fft_add_dd(c, rm_fft_mul_dd(a, b)); }
 RM_FN rm_fft_dd rm_fft_nmad_dd(rm_fft_dd a, rm_fft_dd b, rm_fft_dd c) { return rm_fft_sub_dd(c, rm_fft_mul_dd(a, b)); }
+/* The same, of chains of sums. */
+RM_FN rm_fft_dd rm_fft_chain_dd(rm_fft_dd a, rm_fft_dd b, rm_fft_dd c) { return rm_fft_normal_dd(rm_fft_mad_dd(a, b, c)); }
 RM_FN rm_fft_dd rm_fft_select_dd(vm64 m, rm_fft_dd a, rm_fft_dd b) {
   return (rm_fft_dd){vf64_select(m, a.hi, b.hi), vf64_select(m, a.lo, b.lo)};
 }

@@ -112,19 +112,23 @@ static int64_t next_radix(int64_t n) {
   return n;
 }
 
-/* The errors of a pass, in units (kernels.h derives them). */
-static double loss_of(int64_t r, int tier, int last) {
-  const double h = (double)(r - 1) / 2.0;
-  const double butterfly = r == 2 ? 1.0 : r == 4 ? 2.1 : 1.42 * (h + 5.0) * __builtin_sqrt((double)r);
-  return butterfly + (last ? 0.0 : tier == RM_FFT_B64 ? 3.2 : 8.0);
+/* The errors of a pass, in units (kernels.h derives them). low: how large the low parts of double-double are. */
+static double loss_of(int64_t r, int tier, int last, double *low) {
+  const double h = (double)(r - 1) / 2.0, root = 1.42 * __builtin_sqrt((double)r);
+  if (tier == RM_FFT_B64) return (r == 2 ? 1.0 : r == 4 ? 2.1 : root * (h + 5.0)) + (last ? 0.0 : 3.2);
+  double loss = r == 2 ? 2.0 * *low + 1.01 : r == 4 ? 4.0 * *low + 4.2 : root * (9.0 * *low + 3.0 * h + 23.0);
+  *low = r == 2 ? *low + 1.01 : r == 4 ? *low + 2.02 : 3.1 * root;
+  if (!last) loss += 7.1 * *low + 46.5;
+  *low += 4.3;
+  return loss / 8.0;
 }
 
 double rm_fft_loss(int64_t n, int tier) {
-  double loss = 0.0;
+  double loss = 0.0, low = 1.01;
   while (n > 1) {
     const int64_t r = next_radix(n);
     n /= r;
-    loss += loss_of(r, tier, n == 1);
+    loss += loss_of(r, tier, n == 1, &low);
   }
   return loss;
 }
