@@ -180,25 +180,67 @@ def exponentials(root: pathlib.Path, algebra: Algebra) -> Pairs:
 
 
 def passes(root: pathlib.Path, algebra: Algebra) -> Pairs:
-    """What a pass adds to the norm, in units (src/fft/kernels.h): where each component of radix r has at most h + 4 roundings of what its terms are, h =
-    (r - 1)/2, eta is at most sqrt(2 r) ((1 + u)^(h + 4) - 1), and h + 4 below 2^41; sqrt(r) is left out here. A twiddle factor is off by u, or by 4 u' in
-    double-double, a product and a sum by 2 u, or by 11/8 u', of both components' products."""
+    """What a pass adds to the norm in binary64, in units (src/fft/kernels.h): where each component of radix r has at most h + 4 roundings of what its terms
+    are, h = (r - 1)/2, eta is at most sqrt(2 r) ((1 + u)^(h + 4) - 1), and h + 4 below 2^41; sqrt(r) is left out here. The products of a twiddle factor are
+    off by sqrt(2) u, their sum by u, and the factor by u/sqrt(2)."""
     text = (root / PLAN).read_text()
-    (butterfly,) = re.findall(
-        r"butterfly = r == 2 \? (\S+) : r == 4 \? (\S+) : (\S+) \* \(h \+ (\S+)\) \* __builtin_sqrt\(\(double\)r\);", text
+    (read,) = re.findall(
+        r"return \(r == 2 \? (\S+) : r == 4 \? (\S+) : root \* \(h \+ (\S+)\)\) \+ \(last \? 0\.0 : (\S+)\);", text
     )
-    (turned,) = re.findall(r"last \? 0\.0 : tier == RM_FFT_B64 \? (\S+) : (\S+)\);", text)
-    (two, four, odd, more), (narrow, wide) = map(Fraction, butterfly), map(Fraction, turned)
-    root2, rise = Fraction(141422, 10**5), 1 + Fraction(1, 2**11)
-    if not arb(2).sqrt() < arb(root2.numerator) / root2.denominator:
-        raise Unknown("the root of 2")
-    each = root2 * rise
+    two, four, more, turned = map(Fraction, read)
+    odd, each = by_root(text), ROOT2 * RISE
     return [
         (error(algebra, 1), number(two)),
         (error(algebra, ((1 + U) ** 2 - 1) / U), number(four)),
         (errors(algebra, (each, A("h")), (4 * each,)), plus(product(number(odd), A("h")), number(odd * more))),
-        (error(algebra, (2 * root2 + 1) * rise), number(narrow)),
-        (error(algebra, (4 + Fraction(11, 8) * root2) * rise), number(wide)),
+        (error(algebra, (ROOT2 + 1 + ROOT2 / 2) * RISE), number(turned)),
+    ]
+
+
+ROOT2, RISE = Fraction(141422, 10**5), 1 + Fraction(1, 2**11)
+
+
+def by_root(text: str) -> Fraction:
+    """The factor of sqrt(r) in the plan, for sqrt(2)."""
+    if not arb(2).sqrt() < arb(ROOT2.numerator) / ROOT2.denominator:
+        raise Unknown("the root of 2")
+    (factor,) = re.findall(r"root = (\S+) \* __builtin_sqrt\(\(double\)r\);", text)
+    return Fraction(factor)
+
+
+def passes_in_two_parts(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    """The same in double-double, in units of u^2, and how large low parts become, in units of u: a sum is within 2 low + 1, and adds 1 to the low parts; a
+    product is within 3 low + 5, and adds 2; the constant of an odd radix is within 2, a twiddle factor within 2^-101. Normal numbers have low parts of 1."""
+    text = (root / PLAN).read_text()
+    (losses,) = re.findall(
+        r"loss = r == 2 \? (\S+) \* \*low \+ (\S+) : r == 4 \? (\S+) \* \*low \+ (\S+) : root \* \((\S+) \* \*low \+ (\S+) \* h \+ (\S+)\);",
+        text,
+    )
+    (lows,) = re.findall(r"\*low = r == 2 \? \*low \+ (\S+) : r == 4 \? \*low \+ (\S+) : (\S+) \* root;", text)
+    (turned,) = re.findall(r"loss \+= (\S+) \* \*low \+ (\S+);\n  \*low \+= (\S+);\n  return (\S+) \* loss / 8\.0;", text)
+    two, two_more, four, four_more, odd, odd_h, odd_more = map(Fraction, losses)
+    low_two, low_four, low_odd = map(Fraction, lows)
+    wide, wide_more, low_turned, rise = map(Fraction, turned)
+    factor, low, h = by_root(text), A("low"), A("h")
+
+    def at(*terms: tuple) -> Value:
+        return errors(algebra, *((RISE * f, *of) for f, *of in terms))
+
+    def claim(by: Fraction, *terms: tuple) -> Value:
+        return plus(*(product(number(rise * by * f), *of) if of else number(rise * by * f) for f, *of in terms))
+
+    # Sums of two inputs, products with constants, chains of h sums, whose terms have low parts of 2 low + 3, and the last sum, of two normal numbers.
+    parts = [(2, 1, 0), (3, 3 + 5 + 2, 0), (2 * 2, 2 * 3, 2 + 1), (0, 2 * 2 + 1, 0)]
+    by_low, alone, by_h = (ROOT2 * sum(part[i] for part in parts) for i in range(3))
+    return [
+        (at((2, low), (1,)), claim(Fraction(1), (two, low), (two_more,))),
+        (at((4, low), (4 * RISE,)), claim(Fraction(1), (four, low), (four_more,))),
+        (at((by_low, low), (by_h, h), (alone,)), claim(factor, (odd, low), (odd_h, h), (odd_more,))),
+        (at((5 * ROOT2, low), (10 * ROOT2 + 32,)), claim(Fraction(1), (wide, low), (wide_more,))),
+        (at((1,)), number(low_two)),
+        (at((2,)), number(low_four)),
+        (at((3 * ROOT2,)), number(low_odd * factor)),
+        (at((3 * ROOT2,)), number(low_turned)),
     ]
 
 
@@ -215,6 +257,7 @@ def everything(root: pathlib.Path) -> list[Computed]:
         Computed("systems: the test of a sum of terms", of(ends_of_solutions), at_most(x=(Fraction(2**53, 4), "err"))),
         Computed("systems: terms of a solution", of(solutions)),
         Computed("transforms: what passes add", of(passes)),
+        Computed("transforms: what passes in two parts add", of(passes_in_two_parts)),
         Computed("determinants: the logarithm", of(logarithms)),
         Computed("determinants: its exponential", of(exponentials), at_most(L=Fraction(1, 2**8))),
     ]

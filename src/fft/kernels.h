@@ -20,22 +20,22 @@
  *   rounded by u/2 at most, as it is at most 1, and so w is within u/sqrt(2). eta <= (sqrt(2) + 1 + sqrt(1/2)) u + O(u^2) <
  *   3.2 u.
  *
- * double-double: numbers are h + l, and l may exceed u |h| (numbers.h). V is the norm of the exact vector, L of that of the l,
- * which is at most lambda u V; elements, and all results along an axis, have lambda < 1.01. Factors of 1 + O(lambda u) are
- * below 1.001, as lambda < 2^30, and are in the numbers below.
+ * double-double: numbers are h + l, and l may exceed u |h| (numbers.h). V is the norm of the exact vector, L of that of the
+ * l, which is at most lambda u V; elements, and all results along an axis, have lambda < 1.01. Factors of 1 + O(lambda u) are
+ * below 1.001, as lambda < 2^30: the plan multiplies by that.
  * - a sum: h = RN(h1 + h2) with error e, l = RN(e + RN(l1 + l2)): |l| <= |l1 + l2| + u |h|, and the sum is within 2 u |l1 +
- *   l2| + u^2 |h| of itself. Radix 2: sqrt(2) V is the exact norm, and sqrt(2) L that of l1 +- l2: lambda grows by 1.01, eta
- *   = (2 lambda + 1.01) u^2. Radix 4 is two of these: by 2.02, eta = (4 lambda + 4.2) u^2.
+ *   l2| + u^2 |h| of itself. Radix 2: sqrt(2) V is the exact norm, and sqrt(2) L that of l1 +- l2: lambda grows by 1, eta =
+ *   (2 lambda + 1) u^2. Radix 4 is two of these: by 2, eta = (4 lambda + 4) u^2.
  * - a product with c = c1 + c2, |c2| <= u |c1|: h = RN(h1 c1) with error e, l = RN(l1 c1 + RN(h1 c2 + e)), with or without
  *   FMA: roundings and the dropped l1 c2 are within 3 u |l1 c| + 5 u^2 |h1 c|, and |l| <= |l1 c| + 2 u |h1 c|.
  * - a twiddle factor: two such products and their sum; norms of |a c| + |b s| are at most sqrt(2) |x| |w| (above). eta =
  *   sqrt(2) (3 lambda + 5) + sqrt(2) (2 (lambda + 2) + 1) u^2, and 2^-101 = 32 u^2 for the factor (plan.c): (7.1 lambda +
  *   46.5) u^2. lambda grows by 2 sqrt(2) + sqrt(2) < 4.3, as a multiplication by w keeps the norm of the l.
  * - odd radices: with S the sum of |h1|, and S_l that of |l1|, of a component: the a_j and b_j are within 2 u S_l + u^2 S,
- *   together, products within 3 u (S_l + u S) + 5 u^2 S, constants (within 2^-105) 2 u^2 S. Numbers that are summed are normal,
- *   |l| <= u |h|, but the products' and x_0's l are not, whose sum is at most 2 S_l + 3 u S: the h sums are within 4 u S_l +
- *   (6 + 3 h) u^2 S, and the last one within 5 u^2 S. As above, eta = sqrt(2 r) (9 lambda + 3 h + 22) u^2; |l| <= 3 u S, and
- *   lambda becomes 3 sqrt(2 r). The plan takes 1.42 for sqrt(2), and 23 and 3.1.
+ *   together, products within 3 u (S_l + u S) + 5 u^2 S, constants (within 2^-105) 2 u^2 S. Numbers that are summed are
+ *   normal, |l| <= u |h|, but the products' and x_0's l are not, whose sum is at most 2 S_l + 3 u S: the h sums are within 4
+ *   u S_l + (6 + 3 h) u^2 S, and the last one within 5 u^2 S. As above, eta = sqrt(2 r) (9 lambda + 3 h + 22) u^2; |l| <= 3
+ *   u S, and lambda becomes 3 sqrt(2 r). The plan takes 1.42 for sqrt(2), and 23 and 3.1.
  *
  * Underflow: elements of binary64 are f32 numbers or zero, those of double-double have been scaled to a largest component in
  * [1, 2). An operation below 2^-968 errs by at most 2^-1070 absolutely, and a transform has fewer than 2^60 of them, whose

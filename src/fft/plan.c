@@ -120,7 +120,7 @@ static double loss_of(int64_t r, int tier, int last, double *low) {
   *low = r == 2 ? *low + 1.01 : r == 4 ? *low + 2.02 : 3.1 * root;
   if (!last) loss += 7.1 * *low + 46.5;
   *low += 4.3;
-  return loss / 8.0;
+  return 1.001 * loss / 8.0;
 }
 
 double rm_fft_loss(int64_t n, int tier) {
