@@ -223,8 +223,8 @@ RM_SHARED void rm_ball_add_signed(rm_ball *r, const rm_ball *a, const rm_ball *b
   const int64_t top = rm_ball_max(a->e + 64 * (int64_t)a->length, b->e + 64 * (int64_t)b->length);
   int64_t e = a->e < b->e ? a->e : b->e;
   e = rm_ball_max(e, top - 64 * ((int64_t)n + 1));
-  if (a->err != 0.0) e = rm_ball_max(e, a->e + rm_ball_exponent(a->err) - 64);
-  if (b->err != 0.0) e = rm_ball_max(e, b->e + rm_ball_exponent(b->err) - 64);
+  if (a->err != 0.0) e = rm_ball_max(e, a->e + rm_ball_exponent(a->err) - 63);
+  if (b->err != 0.0) e = rm_ball_max(e, b->e + rm_ball_exponent(b->err) - 63);
   int length = e >= top ? 1 : (int)((top - e + 63) / 64) + 1; /* at most n + 2, and the carry fits */
   const int cut = rm_ball_place(s, length, a, e) + rm_ball_place(t, length, b, e);
   const double err = rm_ball_up(rm_ball_shifted(a->err, a->e - e) + rm_ball_shifted(b->err, b->e - e) + (double)cut);

@@ -17,7 +17,7 @@ from proofs.exact.cases import KIND, Case, kind_of, lossy, of_kinds
 
 FORMATS: dict[str, Any] = dict.fromkeys(("transform", "transforms", "transform_long"), ("f32", "f64"))
 DIGITS = 900  # bits; results are compared with bounds of 2^-103 of the norm
-LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 24, 30, 35, 49, 64]
+LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 24, 30, 35, 49, 64, 67, 142]
 GRIDS = [(3, 4), (2, 2, 2), (5, 6), (7, 3), (1, 8), (4, 1, 9)]
 
 

@@ -42,11 +42,12 @@ typedef struct {
 static int make_buffers(buffers *b, const rm_fft_problem *p, const rm_fft_plan *const *plan, int tier, int64_t width) {
   const int64_t planes = tier == RM_FFT_B64 ? 2 : 4, plane = (p->n * width + 2 * RM_FFT_PAD) & ~(int64_t)7;
   const int64_t row = (p->length[p->rank - 1] * width + 2 * RM_FFT_PAD) & ~(int64_t)7;
-  int64_t radix = 1;
+  int64_t scratch = 0;
   for (int axis = 0; axis < p->rank; axis++)
-    for (int i = 0; i < plan[axis]->passes; i++)
-      if (plan[axis]->pass[i].r > radix) radix = plan[axis]->pass[i].r;
-  const int64_t scratch = rm_fft_scratch(radix);
+    for (int i = 0; i < plan[axis]->passes; i++) {
+      const int64_t own = rm_fft_scratch(plan[axis]->pass + i);
+      scratch = own > scratch ? own : scratch;
+    }
   const int64_t count = 2 * planes * plane + scratch + 2 * row + RM_FFT_PAD + (row + 7) / 8;
   double *at = rm_aligned_alloc((size_t)count * sizeof(double));
   if (!at) return 0;
@@ -93,6 +94,10 @@ static void weigh(const rm_fft_problem *p, double *x, int64_t step) {
 static double bound_of(double norm2, const rm_fft_problem *p, double loss, int tier) {
   const double norm = __builtin_sqrt(norm2 * (double)p->n) * (1.0 + 0x1p-10);
   return RM_BOUND((loss + 6.0) * (tier == RM_FFT_B64 ? 0x1p-53 : 0x1p-103) * norm);
+}
+
+static double loss_along(const rm_fft_plan *plan, int last) {
+  return plan->loss - (last ? plan->less * (1.0 - 0x1p-40) : 0.0);
 }
 
 /* What the input of a transform is. */
@@ -293,11 +298,12 @@ static void zeros(const rm_fft_problem *p, char *out) {
         rm_fft_write(p, out, row * p->length[p->rank - 1] + k, c, 0);
 }
 
-/* Of a few parts the numbers alone: a number takes the operations of about two passes, and a transform those of all. Parts
- * that stay undecided stay in the list. */
+/* Of a few parts the numbers alone: a number takes the operations of about two passes, and a transform those of all. A large
+ * prime, which is the radix of the last pass, has another bound then. Parts that stay undecided stay in the list. */
 static void decide_few(worker *t, buffers *b, int exponent, const char *x, char *out) {
   const rm_fft_problem *const p = t->problem;
-  if (!t->kernels->one || p->rank > 1 || t->parts > t->more[0]->passes) return;
+  const int passes = t->more[0]->passes;
+  if (!t->kernels->one || p->rank > 1 || t->parts > passes || t->more[0]->pass[passes - 1].chirp) return;
   double number[4];
   const rm_fft_open open = {p, x, out, number, 1, 0, b->err[0], exponent};
   int64_t left = 0, k = -1;
@@ -317,7 +323,7 @@ static rm_status decide_f32(worker *t, const char *x, char *out) {
     for (int axis = 0; axis < t->problem->rank; axis++) {
       if (!t->more[axis]) t->more[axis] = rm_fft_plan_get(t->problem->length[axis], RM_FFT_DD);
       if (!t->more[axis]) return RM_ERR_MEMORY;
-      t->loss[RM_FFT_DD] += t->more[axis]->loss;
+      t->loss[RM_FFT_DD] += loss_along(t->more[axis], axis == t->problem->rank - 1);
     }
     if (!make_buffers(b, t->problem, t->more, RM_FFT_DD, 1)) return RM_ERR_MEMORY;
   }
@@ -407,13 +413,15 @@ static void transform_part(worker *t, int64_t begin, int64_t end) {
   rm_env_leave(env, 0);
 }
 
-/* Whether f32 transforms are likely to have an undecided part: of about n^1.5 times the bound in last places, where results
- * are as large as the norm of the input. Then double-double is the first tier. */
+/* Whether f32 transforms are likely to have so many undecided parts that all results are computed again (decide_few): about
+ * 2^-24 n^1.5 times the bound in last places, where results are as large as the norm of the input. Then double-double is the
+ * first tier. */
 static int is_long(const rm_fft_problem *p) {
   double loss = 6.0;
-  for (int axis = 0; axis < p->rank; axis++) loss += rm_fft_loss(p->length[axis], RM_FFT_B64);
+  int passes = 0;
+  for (int axis = 0; axis < p->rank; axis++) loss += rm_fft_loss_about(p->length[axis], &passes);
   const double n = (double)p->n;
-  return n * __builtin_sqrt(n) * loss > 0x1p27;
+  return n * __builtin_sqrt(n) * loss > 0x1p24 * (p->rank > 1 ? 2 : passes + 2);
 }
 
 static rm_status run(const rm_fft_problem *p, const struct rm_fft_kernels *kernels, uint32_t *flags) {
@@ -424,7 +432,7 @@ static rm_status run(const rm_fft_problem *p, const struct rm_fft_kernels *kerne
   for (int axis = 0; axis < p->rank && !status; axis++) {
     plan[axis] = rm_fft_plan_get(p->length[axis], tier);
     if (!plan[axis]) status = RM_ERR_MEMORY;
-    else shared.loss[tier] += plan[axis]->loss;
+    else shared.loss[tier] += loss_along(plan[axis], axis == p->rank - 1);
   }
   const int beside = p->batches >= kernels->lanes && p->n * kernels->lanes <= TOGETHER;
   const int64_t width = beside ? kernels->lanes : 1;

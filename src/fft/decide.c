@@ -211,6 +211,14 @@ static int is_always_zero(const decision *d, int64_t k, int imaginary) {
   return 1;
 }
 
+static int has_large_factor(const rm_fft_problem *p) {
+  int64_t factor[16];
+  for (int axis = 0; axis < p->rank; axis++)
+    for (int i = factors_of(p->length[axis], factor); i-- > 0;)
+      if (factor[i] > RM_FFT_DIRECT) return 1;
+  return 0;
+}
+
 /* 1 where *bits is the result, 0 where it stays undecided, -1 without memory. */
 static int decide(decision *d, int64_t k, int imaginary, uint64_t *bits, uint32_t *flags) {
   const int format = d->p->format;
@@ -234,6 +242,7 @@ static int decide(decision *d, int64_t k, int imaginary, uint64_t *bits, uint32_
     if (rm_ball_round(&b, format, RM_NEAREST, flags, bits)) return 1;
     *bits = 0;
     if (!rm_ball_round_ends(&b, format, RM_NEAREST, &ends)) continue;
+    if (n == 0 && !d->primes && has_large_factor(d->p)) continue; /* residues are n^2 products then: a ball first */
     if (!d->primes && !make_residues(d)) return -1;
     if (ends.zero) {
       if (!zero_asked && is_exactly(d, k, imaginary, 0, 0, 0)) return 1;

@@ -37,6 +37,21 @@
  *   u S_l + (6 + 3 h) u^2 S, and the last one within 5 u^2 S. As above, eta = sqrt(2 r) (9 lambda + 3 h + 22) u^2; |l| <= 3
  *   u S, and lambda becomes 3 sqrt(2 r). The plan takes 1.42 for sqrt(2), and 23 and 3.1.
  *
+ * A radix as a convolution of length n (plan.h): of r numbers of norm V, the exact results have the norm sqrt(r) V. Let B be
+ * the filter, |B| <= beta = sqrt(r) `largest`, and L the loss of a transform of n numbers. The first factors c_j keep V,
+ * and their eta counts as it is; a transform is within L u of sqrt(n) V; products with B/n are within an eta of them, and at
+ * most beta/n times as large; the second transform, whose exact norm is beta V at most, is within L u again; then the factors
+ * c_k. So eta = 2 eta_c + `largest` (2 L + eta_B).
+ * - binary64: eta_c = 3.2 u. A part of B is rounded by u |B| instead of u/2, so that eta_B = (sqrt(2) + 2) u, and how far the
+ *   filter was off before is below 2^-20 u. The plan takes 6.4 and 3.5.
+ * - double-double, in u^2: what is made of products is normal before the transforms, and so are the numbers that they end
+ *   with. eta_c = 7.1 lambda + 46.5, lambda = 1.01 for the second one (below 54); eta_B = 7.1 1.01 + 14.2 < 22, and the
+ *   error of a number of B: 8 L' sqrt(n) of sqrt(2 r - 1), which beta is not below (Parseval), L' the loss of the filter's
+ *   transform. In the last pass of all it is enough to bound elements: by Cauchy, with the norms sqrt(n) V of the transform
+ *   and 8 L' u^2 sqrt(n) sqrt(2 r - 1) of the filter's error, they are off by 8 L' u^2 sqrt(2 r) V, and 8 L' sqrt(2) is
+ *   enough, for which the plan takes 12 L'.
+ * Products of these errors, and those of `largest`, are in the factor 1.01.
+ *
  * Underflow: elements of binary64 are f32 numbers or zero, those of double-double have been scaled to a largest component in
  * [1, 2). An operation below 2^-968 errs by at most 2^-1070 absolutely, and a transform has fewer than 2^60 of them, whose
  * errors sums and twiddles enlarge by less than 2^40: they are far below the 2^-20 of the bound, which is at least 2^-103
@@ -94,5 +109,9 @@ struct rm_fft_kernels {
 };
 RM_ISA_TABLES(struct rm_fft_kernels, rm_fft_kernels_of, rm_fft_kernels)
 
-/* The doubles that the largest odd radix of a transform needs. */
-static inline int64_t rm_fft_scratch(int64_t r) { return 4 * RM_FFT_PAD * (2 * r + 2); }
+/* The doubles that a pass needs. */
+static inline int64_t rm_fft_scratch(const rm_fft_pass *pass) {
+  if (!pass->chirp) return 4 * RM_FFT_PAD * (2 * pass->r + 2);
+  const int64_t n = pass->chirp->n;
+  return 8 * (n * (pass->m == 1 && n > RM_FFT_ALONE ? 1 : RM_FFT_PAD / 2) + RM_FFT_PAD);
+}

@@ -1,5 +1,5 @@
 /* Radices and roots of unity of a length, and a cache of them. */
-#include "plan.h"
+#include "kernels.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -112,42 +112,117 @@ static int64_t next_radix(int64_t n) {
   return n;
 }
 
-/* The errors of a pass, in units (kernels.h derives them). low: how large the low parts of double-double are. */
-static double loss_of(int64_t r, int tier, int last, double *low) {
+/* The least power of two that is not below n. */
+static int64_t length_above(int64_t n) {
+  int64_t length = 1;
+  while (length < n) length *= 2;
+  return length;
+}
+
+/* The errors of a pass, in units (kernels.h derives them). low: how large the low parts of double-double are. chirp: NULL for
+ * a pass without one. less: how much less they are of elements, where no pass follows. */
+static double loss_of(int64_t r, int tier, int last, double *low, const rm_fft_chirp *chirp, double *less) {
   const double h = (double)(r - 1) / 2.0, root = 1.42 * __builtin_sqrt((double)r);
-  if (tier == RM_FFT_B64) return (r == 2 ? 1.0 : r == 4 ? 2.1 : root * (h + 5.0)) + (last ? 0.0 : 3.2);
+  const double passes = chirp ? chirp->plan->loss : 0.0;
+  if (tier == RM_FFT_B64) {
+    if (chirp) return 1.01 * (chirp->largest * (2.0 * passes + 3.5) + 6.4) + (last ? 0.0 : 3.2);
+    return (r == 2 ? 1.0 : r == 4 ? 2.1 : root * (h + 5.0)) + (last ? 0.0 : 3.2);
+  }
   double loss = r == 2 ? 2.0 * *low + 1.01 : r == 4 ? 4.0 * *low + 4.2 : root * (9.0 * *low + 3.0 * h + 23.0);
+  if (chirp) {
+    const double filter = 8.0 * passes * __builtin_sqrt((double)chirp->n), elements = 12.0 * passes;
+    const double sum = 7.1 * *low + 46.5 + chirp->largest * (16.0 * passes + filter + 22.0) + 54.0;
+    loss = 1.01 * sum;
+    *less = 1.001 * 1.01 * chirp->largest * (filter - elements) / 8.0;
+  }
   *low = r == 2 ? *low + 1.01 : r == 4 ? *low + 2.02 : 3.1 * root;
   if (!last) loss += 7.1 * *low + 46.5;
   *low += 4.3;
   return 1.001 * loss / 8.0;
 }
 
-double rm_fft_loss(int64_t n, int tier) {
+double rm_fft_loss_about(int64_t n, int *passes) {
   double loss = 0.0, low = 1.01;
-  while (n > 1) {
+  for (; n > 1; ++*passes) {
     const int64_t r = next_radix(n);
+    int of_chirp = 0;
     n /= r;
-    loss += loss_of(r, tier, n == 1, &low);
+    if (r > RM_FFT_DIRECT) loss += 2.5 * (2.0 * rm_fft_loss_about(length_above(2 * r), &of_chirp) + 3.5) + 9.6;
+    else loss += loss_of(r, RM_FFT_B64, n == 1, &low, NULL, &low);
   }
   return loss;
+}
+
+/* The chirp of a radix. The filter is made in double-double, each number within what its transform's bound says. */
+static int make_chirp(rm_fft_chirp *chirp, double **memory, int64_t r, int tier) {
+  const int64_t n = length_above(2 * r), plane = n + RM_FFT_PAD;
+  const rm_fft_plan *const plan = rm_fft_plan_get(n, RM_FFT_DD);
+  double *const root = malloc((size_t)r * 8 * sizeof(double)), *const work = calloc((size_t)plane * 8, sizeof(double));
+  double *const own = *memory = calloc((size_t)(4 * (r + n) + RM_FFT_PAD), sizeof(double));
+  int made = 0;
+  if (plan && root && work && own && all_roots(root, 2 * r)) {
+    const rm_fft_work all = {1, &plan, n, 1, plane, 2, 0, {work, work + 4 * plane}, NULL};
+    const int planes = tier == RM_FFT_B64 ? 2 : 4;
+    double *const filter = own + planes * r;
+    double most = 0.0;
+    for (int64_t j = 0; j < r; j++) {
+      const double *const c = root + 4 * (int64_t)((rm_u128)(uint64_t)j * (uint64_t)j % (uint64_t)(2 * r));
+      put(own, r, j, c, tier);
+      for (int i = 0; i < 4; i++) work[i * plane + j] = work[i * plane + (n - j) % n] = i < 2 ? c[i] : -c[i];
+    }
+    const double *const v = all.buffer[rm_fft_kernels()->transform[RM_FFT_DD](&all)];
+    for (int64_t k = 0; k < n; k++) {
+      double number[4];
+      for (int i = 0; i < 4; i++) number[i] = v[i * plane + k] / (double)n;
+      const double square = v[k] * v[k] + v[2 * plane + k] * v[2 * plane + k];
+      put(filter, n, k, number, tier);
+      most = square > most ? square : most;
+    }
+    chirp->n = n, chirp->roots = own, chirp->filter = filter;
+    chirp->largest = __builtin_sqrt(most / (double)r) * (1.0 + 0x1p-20);
+    chirp->plan = rm_fft_plan_get(n, tier);
+    made = chirp->plan != NULL;
+  }
+  rm_fft_plan_release(plan);
+  free(root);
+  free(work);
+  return made;
+}
+
+static void destroy(rm_fft_plan *plan) {
+  if (!plan) return;
+  for (int i = 0; i < RM_FFT_LARGE; i++) {
+    rm_fft_plan_release(plan->chirp[i].plan);
+    free(plan->of_chirp[i]);
+  }
+  free(plan->memory);
+  free(plan);
 }
 
 static rm_fft_plan *make(int64_t n, int tier) {
   const int planes = tier == RM_FFT_B64 ? 2 : 4;
   rm_fft_plan *plan = calloc(1, sizeof *plan);
   double *root = n > INT64_C(1) << 40 ? NULL : malloc((size_t)n * 4 * sizeof(double));
+  double low = 1.01;
   int64_t count = 0;
+  int chirps = 0;
   if (!plan || !root || !all_roots(root, n)) goto failed;
-  plan->n = n, plan->tier = tier, plan->loss = rm_fft_loss(n, tier);
+  plan->n = n, plan->tier = tier;
   for (int64_t rest = n; rest > 1;) {
     rm_fft_pass *const p = plan->pass + plan->passes++;
     p->r = next_radix(rest), p->m = rest / p->r;
     count += (p->r - 1) * p->m + p->r;
     rest = p->m;
+    if (p->r > RM_FFT_DIRECT) {
+      if (!make_chirp(plan->chirp + chirps, plan->of_chirp + chirps, p->r, tier)) goto failed;
+      p->chirp = plan->chirp + chirps++;
+      plan->bytes += 4 * (p->r + p->chirp->n) * (int64_t)sizeof(double);
+    }
+    plan->less = 0.0;
+    plan->loss += loss_of(p->r, tier, rest == 1, &low, p->chirp, &plan->less);
   }
-  plan->bytes = (count * planes + 1) * (int64_t)sizeof(double);
-  plan->memory = malloc((size_t)plan->bytes);
+  plan->bytes += (count * planes + 1) * (int64_t)sizeof(double);
+  plan->memory = malloc((size_t)(count * planes + 1) * sizeof(double));
   if (!plan->memory) goto failed;
   double *at = plan->memory;
   for (int i = 0; i < plan->passes; i++) {
@@ -169,13 +244,8 @@ static rm_fft_plan *make(int64_t n, int tier) {
   return plan;
 failed:
   free(root);
-  free(plan);
+  destroy(plan);
   return NULL;
-}
-
-static void destroy(rm_fft_plan *plan) {
-  free(plan->memory);
-  free(plan);
 }
 
 /* The plans that were asked for last, of which those without users may be dropped. Plans of more than CACHED_BYTES are never

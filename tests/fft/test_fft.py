@@ -96,6 +96,32 @@ def test_longer_lengths(lib, fmt):
             sample(lib, data(rng, (n,), fmt, kind), fmt, kind, (-1, 1)[n % 2], scale, (n,), rng, 12)
 
 
+@FMT
+def test_large_primes(lib, fmt):
+    """A pass of a prime above 64 is a convolution: of one transform, of some that have a lane each, of sub-transforms with and without twiddle factors."""
+    rng = np.random.default_rng(33)
+    for batch, n in ((1, 67), (3, 71), (8, 67), (9, 101), (3, 134), (1, 67 * 71), (2, 3 * 83), (8, 2053), (1, 16 * 73)):
+        kind, sign = int(rng.integers(0, 3)), (-1, 1)[n % 2]
+        x = np.stack([normal(rng, (n,), fmt, kind) for _ in range(batch)])
+        got = transform(lib, x, fmt, kind, sign, ONE, (batch, n), 1)
+        for i in range(batch):
+            assert np.array_equal(got[i], transform(lib, x[i].copy(), fmt, kind, sign, ONE, (n,)))
+        sample(lib, x[batch - 1].copy(), fmt, kind, sign, ONE, (n,), rng, 12)
+
+
+@FMT
+def test_long_sums_that_cancel(lib, fmt):
+    """The difference of two rows' transforms, which is that of one last place: sums of hundreds of terms beyond double-double."""
+    rng = np.random.default_rng(34)
+    for n in (191, 521, 1031):
+        x = normal(rng, (2, n), fmt, COMPLEX)
+        x[0, 0] = 1
+        x[1] = x[0]
+        x[0, 0] += ulp(fmt)
+        want = bits(np.full(n, ulp(fmt), x.dtype), fmt)
+        assert np.array_equal(transform(lib, x, fmt, COMPLEX, -1, ONE, (2, n))[1], want)
+
+
 SHAPES = [(2, 2), (4, 4), (3, 5), (1, 7), (7, 1), (6, 10), (8, 12), (2, 3, 4), (4, 4, 4), (2, 1, 3, 5)]
 
 
@@ -125,6 +151,9 @@ def test_many_transforms_and_strides(lib, fmt):
         assert call(lib, away, fmt, spread, (batch, n), kind, 1, BY_N, 1) == OK
         assert np.array_equal(bits(np.ascontiguousarray(spread), fmt), got)
         assert np.all(spread.base.T[0::2] == 7)
+        columns = np.asfortranarray(out)
+        assert call(lib, np.asfortranarray(x), fmt, columns, (batch, n), kind, 1, BY_N, 1) == OK
+        assert np.array_equal(bits(np.ascontiguousarray(columns), fmt), got)
 
 
 @FMT
