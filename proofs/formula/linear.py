@@ -244,6 +244,39 @@ def passes_in_two_parts(root: pathlib.Path, algebra: Algebra) -> Pairs:
     ]
 
 
+def convolutions(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    """What a radix that is a convolution adds, beside the passes of its transforms: in binary64 products with two chirps, and those with the filter, whose parts
+    are rounded by u of it instead of u/2; in double-double the same of normal numbers, and elements by the filter's error and Cauchy."""
+    text = (root / PLAN).read_text()
+    narrow = re.findall(r"largest \* \((\S+) \* passes \+ (\S+)\) \+ (\S+)\) \+ \(last \? 0\.0 : (\S+)\);", text)
+    wide = re.findall(r"filter = (\S+) \* passes \* \S+, elements = (\S+) \* passes;", text)
+    sums = re.findall(
+        r"sum = (\S+) \* \*low \+ (\S+) \+ chirp->largest \* \((\S+) \* passes \+ filter \+ (\S+)\) \+ (\S+);", text
+    )
+    ((twice, filtered, chirps, turned),) = (map(Fraction, found) for found in narrow)
+    ((whole, elements),) = (map(Fraction, found) for found in wide)
+    ((slope, more, twice_wide, filtered_wide, second),) = (map(Fraction, found) for found in sums)
+    low, normal = A("low"), Fraction(101, 100)
+
+    def at(value: Fraction) -> Value:
+        return error(algebra, RISE * value)
+
+    return [
+        (error(algebra, 2), number(twice)),
+        (at(ROOT2 + 2), number(filtered)),
+        (error(algebra, 2 * turned), number(chirps)),
+        (error(algebra, 16), number(twice_wide)),
+        (error(algebra, 8), number(whole)),
+        (at(8 * ROOT2), number(elements)),
+        (at(5 * ROOT2 * normal + 10 * ROOT2), number(filtered_wide)),
+        (
+            errors(algebra, (5 * ROOT2 * RISE, low), (RISE * (10 * ROOT2 + 32),)),
+            plus(product(number(slope), low), number(more)),
+        ),
+        (at(5 * ROOT2 * normal + 10 * ROOT2 + 32), number(second)),
+    ]
+
+
 def everything(root: pathlib.Path) -> list[Computed]:
     def of(function):
         return lambda algebra: function(root, algebra)
@@ -258,6 +291,7 @@ def everything(root: pathlib.Path) -> list[Computed]:
         Computed("systems: terms of a solution", of(solutions)),
         Computed("transforms: what passes add", of(passes)),
         Computed("transforms: what passes in two parts add", of(passes_in_two_parts)),
+        Computed("transforms: what convolutions add", of(convolutions)),
         Computed("determinants: the logarithm", of(logarithms)),
         Computed("determinants: its exponential", of(exponentials), at_most(L=Fraction(1, 2**8))),
     ]
