@@ -330,6 +330,25 @@ static void conversions(void) {
   free(x);
 }
 
+/* Fourier transforms whose passes transpose, interleave less than a vector or are convolutions; one, and some with a lane each,
+ * whose elements or whose neighbours lie beside each other. */
+static void transforms(void) {
+  static const int64_t lengths[] = {3, 60, 64, 134, 243, 343, 1009, 2048};
+  if (F->size == 2) return;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    for (int way = 0; way < 3; way++) {
+      const int64_t n = lengths[i], many = way ? 9 : 1, size[2] = {many, n};
+      const ptrdiff_t one = 2 * F->size, row = way == 2 ? one : n * one, stride[2] = {row, way == 2 ? many * one : one};
+      void *x = numbers(2 * many * n, (uint64_t)n + 77), *y = blank(2 * many * n);
+      char set[32];
+      ok(rm_fft(F->id, RM_FFT_COMPLEX, way == 1 ? 1 : -1, RM_FFT_SCALE_N, 2, size, 1, x, stride, y, stride), "fft");
+      (void)snprintf(set, sizeof set, "%dx%d_%s", (int)many, (int)n, way == 2 ? "columns" : "rows");
+      show("fft", set, y, 2 * many * n);
+      free(x);
+      free(y);
+    }
+}
+
 /* Every distribution, and dropout, of elements that begin within a block. */
 static void random_numbers(int64_t shrink) {
   static const struct {
@@ -385,6 +404,7 @@ int main(int argc, char **argv) {
     optimizers();
     formulas();
     conversions();
+    transforms();
   }
   random_numbers(shrink);
   return 0;
