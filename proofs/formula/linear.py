@@ -180,19 +180,30 @@ def exponentials(root: pathlib.Path, algebra: Algebra) -> Pairs:
 
 
 def passes(root: pathlib.Path, algebra: Algebra) -> Pairs:
-    """What a pass adds to the norm in binary64, in units (src/fft/kernels.h): where each component of radix r has at most h + 4 roundings of what its terms
-    are, h = (r - 1)/2, eta is at most sqrt(2 r) ((1 + u)^(h + 4) - 1), and h + 4 below 2^41; sqrt(r) is left out here. The products of a twiddle factor are
-    off by sqrt(2) u, their sum by u, and the factor by u/sqrt(2)."""
+    """What a pass adds to the norm in binary64, in units (src/fft/kernels.h): chains of odd radices have at most h + 2 roundings, h = (r - 1)/2, of matrices
+    whose norms give 2/pi sqrt(r); the roundings of what they are made of and of their last sum add 2. The products of a twiddle factor are off by sqrt(2) u,
+    their sum by u, and the factor by u/sqrt(2)."""
     text = (root / PLAN).read_text()
     (read,) = re.findall(
-        r"return \(r == 2 \? (\S+) : r == 4 \? (\S+) : root \* \(h \+ (\S+)\)\) \+ \(last \? 0\.0 : (\S+)\);", text
+        r"return \(r == 2 \? (\S+) : r == 4 \? (\S+) : (\S+) \+ __builtin_sqrt\(h \* h \+ chains\)\) \+ \(last \? 0\.0 : (\S+)\);",
+        text,
     )
-    two, four, more, turned = map(Fraction, read)
-    odd, each = by_root(text), ROOT2 * RISE
+    ((chain, again),) = re.findall(r"chains = (\S+) \* (\S+) \* \(h \+ 2\.0\) \* \(h \+ 2\.0\) \* \(double\)r;", text)
+    two, four, beside, turned = map(Fraction, read)
+    if chain != again:
+        raise NotRead(f"{PLAN}: a square of {chain}")
+    for r in range(3, 64, 2):
+        sine, cotangent = (arb.pi() / (2 * r)).sin(), (arb.pi() / (2 * r)).cot()
+        if not (r - 1) / arb(2) + (1 / sine - 1) ** 2 / 2 < 2 * (r / arb.pi()) ** 2 or not cotangent / 2 < r / arb.pi():
+            raise Unknown(f"the norms of radix {r}")
+    over_pi = Fraction(63662, 10**5)
+    if not 2 / arb.pi() < arb(over_pi.numerator) / over_pi.denominator:
+        raise Unknown("2/pi")
     return [
         (error(algebra, 1), number(two)),
         (error(algebra, ((1 + U) ** 2 - 1) / U), number(four)),
-        (errors(algebra, (each, A("h")), (4 * each,)), plus(product(number(odd), A("h")), number(odd * more))),
+        (error(algebra, 2 * RISE), number(beside)),
+        (error(algebra, over_pi * RISE), number(Fraction(chain))),
         (error(algebra, (ROOT2 + 1 + ROOT2 / 2) * RISE), number(turned)),
     ]
 

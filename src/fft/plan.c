@@ -126,7 +126,8 @@ static double loss_of(int64_t r, int tier, int last, double *low, const rm_fft_c
   const double passes = chirp ? chirp->plan->loss : 0.0;
   if (tier == RM_FFT_B64) {
     if (chirp) return 1.01 * (chirp->largest * (2.0 * passes + 3.5) + 6.4) + (last ? 0.0 : 3.2);
-    return (r == 2 ? 1.0 : r == 4 ? 2.1 : root * (h + 5.0)) + (last ? 0.0 : 3.2);
+    const double chains = 0.6371 * 0.6371 * (h + 2.0) * (h + 2.0) * (double)r;
+    return (r == 2 ? 1.0 : r == 4 ? 2.1 : 2.01 + __builtin_sqrt(h * h + chains)) + (last ? 0.0 : 3.2);
   }
   double loss = r == 2 ? 2.0 * *low + 1.01 : r == 4 ? 4.0 * *low + 4.2 : root * (9.0 * *low + 3.0 * h + 23.0);
   if (chirp) {
