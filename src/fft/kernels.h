@@ -9,15 +9,15 @@
  * binary64, with or without FMA:
  * - radix 2: each component of a sum is within u of itself, so that the norm is: eta = u. Radix 4 is two of these; factors of
  *   i are exact: (1 + u)^2 - 1 < 2.1 u.
- * - odd radix, h = (r - 1)/2: a_j = x_j + x_(r-j) and b_j = x_j - x_(r-j) are within u of themselves, and the results are
- *   sqrt(r/2) times a unitary matrix of x_0 sqrt(2) and these: an eta of u. c_k is x_0 and h products of the a_j with
- *   cosines, s_k h products of the b_j with sines, all of which are within u: each term has at most h + 2 roundings. The sums
- *   of |cos(2 pi j k/r)| over j are the same for all k, and so are those of the sines: C = (1/sin(pi/(2 r)) - 1)/2 and S =
- *   1/(2 tan(pi/(2 r))), which are the norms of these matrices of magnitudes. So the c_k are within (h + 2) u (sqrt(h) |x_0|
- *   + C |a|) together, and the s_k within (h + 2) u S |b|. Since |x_0|^2 + (|a|^2 + |b|^2)/2 = V^2, the squares of these add
- *   up to at most (h + 2)^2 u^2 V^2 times the larger one of h + 2 C^2 and 2 S^2, which are below 2 (r/pi)^2: 1/tan(t) < 1/t,
- *   and 1/sin(t) < 1/t + t/6 + t^3/40 for t <= pi/6. Results k and r - k are c_k -+ i s_k, with twice the squares; their sum
- *   adds u. Result 0 has h sums, and sqrt(r) V times h u. Beside sqrt(r) V: eta <= 2 u + u sqrt(h^2 + (2/pi (h + 2))^2 r).
+ * - odd radix, a prime, h = (r - 1)/2: a_j = x_j + x_(r-j) and b_j = x_j - x_(r-j) are within u of themselves, and the
+ *   results are sqrt(r/2) times a unitary matrix of x_0 sqrt(2) and these: an eta of u. c_k is x_0 and h products of the a_j
+ *   with cosines, s_k h products of the b_j with sines, all of which are within u: each term has at most h + 2 roundings. The
+ *   sums of |cos(2 pi j k/r)| over j are the same for all k, and so are those of the sines: C = (1/sin(pi/(2 r)) - 1)/2 and S
+ *   = 1/(2 tan(pi/(2 r))), which are the norms of these matrices of magnitudes. So the c_k are within (h + 2) u (sqrt(h)
+ *   |x_0| + C |a|) together, and the s_k within (h + 2) u S |b|. Since |x_0|^2 + (|a|^2 + |b|^2)/2 = V^2, the squares of
+ *   these add up to at most (h + 2)^2 u^2 V^2 times the larger one of h + 2 C^2 and 2 S^2, which are below 2 (r/pi)^2
+ *   (proofs/formula). Results k and r - k are c_k -+ i s_k, with twice the squares; their sum adds u. Result 0 has h sums, and
+ *   sqrt(r) V times h u. Beside sqrt(r) V: eta <= 2 u + u sqrt(h^2 + (2/pi (h + 2))^2 r).
  * - a twiddle factor c + i s of a + i b: the products of a component are within u (|a c| + |b s|) together, and their sum
  *   or the fused operation within u of it. By (|a c| + |b s|)^2 + (|a s| + |b c|)^2 = |x|^2 |w|^2 + 4 |a b c s| <= 2 |x|^2
  *   |w|^2 the norm of the first is sqrt(2) u |x|, of the second u |x|, but for terms of u^2. Each component of the factor is

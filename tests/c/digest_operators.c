@@ -330,8 +330,8 @@ static void conversions(void) {
   free(x);
 }
 
-/* Fourier transforms whose passes transpose, interleave less than a vector or are convolutions; one, and some with a lane each,
- * whose elements or whose neighbours lie beside each other. */
+/* Fourier transforms whose passes transpose, interleave less than a vector or are convolutions; one, and some with a lane
+ * each, whose elements or whose neighbours lie beside each other. */
 static void transforms(void) {
   static const int64_t lengths[] = {3, 60, 64, 134, 243, 343, 1009, 2048};
   if (F->size == 2) return;
