@@ -16,8 +16,8 @@
  *   = 1/(2 tan(pi/(2 r))), which are the norms of these matrices of magnitudes. So the c_k are within (h + 2) u (sqrt(h)
  *   |x_0| + C |a|) together, and the s_k within (h + 2) u S |b|. Since |x_0|^2 + (|a|^2 + |b|^2)/2 = V^2, the squares of
  *   these add up to at most (h + 2)^2 u^2 V^2 times the larger one of h + 2 C^2 and 2 S^2, which are below 2 (r/pi)^2
- *   (proofs/formula). Results k and r - k are c_k -+ i s_k, with twice the squares; their sum adds u. Result 0 has h sums, and
- *   sqrt(r) V times h u. Beside sqrt(r) V: eta <= 2 u + u sqrt(h^2 + (2/pi (h + 2))^2 r).
+ *   (proofs/formula). Results k and r - k are c_k -+ i s_k, with twice the squares; their sum adds u. Result 0 has h sums,
+ *   and sqrt(r) V times h u. Beside sqrt(r) V: eta <= 2 u + u sqrt(h^2 + (2/pi (h + 2))^2 r).
  * - a twiddle factor c + i s of a + i b: the products of a component are within u (|a c| + |b s|) together, and their sum
  *   or the fused operation within u of it. By (|a c| + |b s|)^2 + (|a s| + |b c|)^2 = |x|^2 |w|^2 + 4 |a b c s| <= 2 |x|^2
  *   |w|^2 the norm of the first is sqrt(2) u |x|, of the second u |x|, but for terms of u^2. Each component of the factor is
