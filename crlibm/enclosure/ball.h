@@ -223,6 +223,7 @@ RM_SHARED void rm_ball_add_signed(rm_ball *r, const rm_ball *a, const rm_ball *b
   const int64_t top = rm_ball_max(a->e + 64 * (int64_t)a->length, b->e + 64 * (int64_t)b->length);
   int64_t e = a->e < b->e ? a->e : b->e;
   e = rm_ball_max(e, top - 64 * ((int64_t)n + 1));
+  /* Below 2^64 units: rm_ball_store would drop a limb of more, and what it cuts off would double the error at every term. */
   if (a->err != 0.0) e = rm_ball_max(e, a->e + rm_ball_exponent(a->err) - 63);
   if (b->err != 0.0) e = rm_ball_max(e, b->e + rm_ball_exponent(b->err) - 63);
   int length = e >= top ? 1 : (int)((top - e + 63) / 64) + 1; /* at most n + 2, and the carry fits */
