@@ -4,6 +4,7 @@ target_sources(repmath_objects PRIVATE
   src/reduce/cumsum.c
   src/reduce/exact.c
   src/reduce/products.c
+  src/common/copy.c
   src/common/overlap.c
   src/reduce/scatter.c
   src/reduce/scatter_exact.c

@@ -6,6 +6,7 @@
 #include "kernels.h"
 #include "rounded.h"
 #include "half_table.h"
+#include "../common/copy.h"
 #include "../common/overlap.h"
 #include "../runtime/env.h"
 #include "../runtime/threads.h"
@@ -23,19 +24,40 @@ typedef struct {
   const ptrdiff_t *sx;
   char *y;
   ptrdiff_t sy;
+  int contiguous;
   rm_lookup16_fn *lookup;
   const struct rm_table16 *table;
   rm_map_fn *kernel;
 } problem;
 
-/* Computes `count` elements from `from` on. */
+static uint32_t run(const problem *j, int64_t n, const char *const *x, char *y) {
+  return j->table ? j->lookup(j->table, j->kernel, n, x, y) : j->kernel(n, x, y);
+}
+
+/* Computes `count` elements from `from` on. Loops are of neighbours: others are copied, so many at a time that the copies
+ * stay in the first cache. */
 static uint32_t stretch(const problem *j, int64_t from, int64_t count) {
-  const char *x[RM_MAX_ARITY];
+  enum { BUFFER = 4096 };
+  const ptrdiff_t size = rm_size_of(j->format), room = BUFFER / size;
+  const char *x[RM_MAX_ARITY], *in[RM_MAX_ARITY];
   char *y = j->y + from * j->sy;
   for (int k = 0; k < j->arity; k++) x[k] = j->x[k] + from * j->sx[k];
-  if (j->table) return j->lookup(j->table, j->kernel, count, x, j->sx, y, j->sy);
-  if (j->kernel) return j->kernel(count, x, j->sx, y, j->sy);
-  return rm_map_rounded(j->function, j->arity, j->format, j->mode, count, x, j->sx, y, j->sy);
+  if (!j->kernel) return rm_map_rounded(j->function, j->arity, j->format, j->mode, count, x, j->sx, y, j->sy);
+  if (j->contiguous) return run(j, count, x, y);
+  _Alignas(64) char buffer[RM_MAX_ARITY + 1][BUFFER];
+  uint32_t flags = 0;
+  for (int k = 0; k < j->arity; k++)
+    if (j->sx[k] == 0) rm_copy_elements(buffer[k], size, x[k], 0, count < room ? count : room, (int)size);
+  for (int64_t i = 0; i < count; i += room) {
+    const int64_t n = count - i < room ? count - i : room;
+    for (int k = 0; k < j->arity; k++) {
+      in[k] = j->sx[k] == size ? x[k] + i * size : buffer[k];
+      if (j->sx[k] != size && j->sx[k] != 0) rm_copy_elements(buffer[k], size, x[k] + i * j->sx[k], j->sx[k], n, (int)size);
+    }
+    flags |= run(j, n, in, j->sy == size ? y + i * size : buffer[RM_MAX_ARITY]);
+    if (j->sy != size) rm_copy_elements(y + i * j->sy, j->sy, buffer[RM_MAX_ARITY], size, n, (int)size);
+  }
+  return flags;
 }
 
 /* Of a long array, the elements before the first whole cache line are computed first: the vectors after them lie in one line
@@ -71,7 +93,8 @@ static rm_status map(int function, int arity, int format, int mode, int64_t n, c
   if (!y) return RM_STATUS(RM_ERR_NULL, 2 * arity + 2);
   const struct rm_map_kernels *kernels = rm_map_kernels();
   if (!kernels) return RM_ERR_ISA;
-  problem j = {function, arity, format, mode, n, x, sx, y, sy, NULL, NULL, NULL};
+  problem j = {function, arity, format, mode, n, x, sx, y, sy, n == 1 || sy == rm_size_of(format), NULL, NULL, NULL};
+  for (int k = 0; k < arity; k++) j.contiguous &= n == 1 || sx[k] == rm_size_of(format);
   if (mode == RM_NEAREST) j.kernel = kernels->map[function][format];
   const int64_t grain = j.kernel ? RM_GRAIN : RM_GRAIN_ROUNDED;
   int64_t together = n;
@@ -112,15 +135,14 @@ static rm_status map(int function, int arity, int format, int mode, int64_t n, c
 #define RM_STRIDES_3 stride_x, stride_y, stride_z
 
 /* One value: the base build's loop of one element, which runs on every CPU. */
-#define RM_SCALAR(name, arity, fmt, FMT, type)                                         \
-  type rm_##name##_##fmt(RM_VALUES_##arity(type)) {                                    \
-    type r;                                                                            \
-    const char *in[] = {RM_POINTERS_##arity};                                          \
-    static const ptrdiff_t strides[RM_MAX_ARITY] = {sizeof r, sizeof r, sizeof r};     \
-    rm_env env = rm_env_enter();                                                       \
-    uint32_t flags = rm_map_##name##__base[FMT](1, in, strides, (char *)&r, sizeof r); \
-    rm_env_leave(env, flags);                                                          \
-    return r;                                                                          \
+#define RM_SCALAR(name, arity, fmt, FMT, type)                      \
+  type rm_##name##_##fmt(RM_VALUES_##arity(type)) {                 \
+    type r;                                                         \
+    const char *in[] = {RM_POINTERS_##arity};                       \
+    rm_env env = rm_env_enter();                                    \
+    uint32_t flags = rm_map_##name##__base[FMT](1, in, (char *)&r); \
+    rm_env_leave(env, flags);                                       \
+    return r;                                                       \
   }
 #define RM_ARRAY(name, arity, fmt, FMT, type)                                                                               \
   rm_status rm_v##name##_##fmt(int64_t n, RM_ARRAYS_##arity(type), type *out, ptrdiff_t stride_out) {                       \

@@ -18,25 +18,24 @@ extern rm_lookup16_fn *const RM_ISA_SYMBOL(rm_gradient16)[2];
 #if RM_HAS_VU16
 #define RM_GRADIENT16_ERR RM_BOUND(0x1p-22)
 
-#define RM_GRADIENT16_LOOP(fmt, how)                                                                                  \
-  RM_FN vf32 times_slope_##how##_##fmt(const void *slope, const uint16_t *const *x, int64_t i) {                      \
-    return vf32_mul(vf32_load_##fmt(x[0] + i), vf32_##how((const float *)slope, x[1] + i));                           \
-  }                                                                                                                   \
-  RM_FN uint32_t step_##how##_##fmt(const void *slope, const uint16_t *const *x, int64_t i, vu16 *y) {                \
-    const vf32 v0 = times_slope_##how##_##fmt(slope, x, i), v1 = times_slope_##how##_##fmt(slope, x, i + RM_GROUP16); \
-    const uint32_t low = vf32_round_##fmt(v0, (float)RM_GRADIENT16_ERR, y);                                           \
-    return low | vf32_round_##fmt(v1, (float)RM_GRADIENT16_ERR, y + 1) << RM_GROUP16;                                 \
-  }                                                                                                                   \
-  RM_STATIC uint32_t run_##how##_##fmt(const void *slope, rm_map_fn *wider, int64_t n, const uint16_t *const *x,      \
-                                       uint16_t *y) {                                                                 \
-    return rm_contiguous16(step_##how##_##fmt, slope, wider, 2, n, x, y);                                             \
+#define RM_GRADIENT16_LOOP(fmt, how)                                                                                    \
+  RM_FN vf32 times_slope_##how##_##fmt(const void *slope, const uint16_t *const *x, int64_t i) {                        \
+    return vf32_mul(vf32_load_##fmt(x[0] + i), vf32_##how((const float *)slope, x[1] + i));                             \
+  }                                                                                                                     \
+  RM_FN uint32_t step_##how##_##fmt(const void *slope, const uint16_t *const *x, int64_t i, vu16 *y) {                  \
+    const vf32 v0 = times_slope_##how##_##fmt(slope, x, i), v1 = times_slope_##how##_##fmt(slope, x, i + RM_GROUP16);   \
+    const uint32_t low = vf32_round_##fmt(v0, (float)RM_GRADIENT16_ERR, y);                                             \
+    return low | vf32_round_##fmt(v1, (float)RM_GRADIENT16_ERR, y + 1) << RM_GROUP16;                                   \
+  }                                                                                                                     \
+  RM_STATIC uint32_t run_##how##_##fmt(const void *slope, rm_map_fn *wider, int64_t n, const char *const *x, char *y) { \
+    return rm_map16(step_##how##_##fmt, slope, wider, 2, n, x, y);                                                      \
   }
 #define RM_GRADIENT16(fmt)                                                                                              \
   RM_GRADIENT16_LOOP(fmt, gather)                                                                                       \
   RM_GRADIENT16_LOOP(fmt, loads)                                                                                        \
   RM_STATIC uint32_t gradient_##fmt(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *x, \
-                                    const ptrdiff_t *sx, char *y, ptrdiff_t sy) {                                       \
-    return rm_map16(table->by_loads ? run_loads_##fmt : run_gather_##fmt, table->slope, kernel, 2, n, x, sx, y, sy);    \
+                                    char *y) {                                                                          \
+    return (table->by_loads ? run_loads_##fmt : run_gather_##fmt)(table->slope, kernel, n, x, y);                       \
   }
 
 RM_GRADIENT16(f16)

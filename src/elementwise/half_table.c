@@ -20,29 +20,28 @@ static const char is_gradient[RM_FN_COUNT] = {
 
 static void make_values(struct rm_table16 *t, rm_map_fn *kernel) {
   t->value[INPUTS] = t->value[INPUTS + 1] = t->flags[INPUTS] = t->flags[INPUTS + 1] = 0;
-  const ptrdiff_t stride = sizeof(uint16_t);
   for (int i = 0; i < INPUTS; i += BLOCK) {
     uint16_t x[BLOCK];
     for (int k = 0; k < BLOCK; k++) x[k] = (uint16_t)(i + k);
     const char *in = (const char *)x;
-    const uint32_t any = kernel(BLOCK, &in, &stride, (char *)(t->value + i), stride);
+    const uint32_t any = kernel(BLOCK, &in, (char *)(t->value + i));
     for (int k = 0; k < BLOCK; k++) {
       uint16_t again;
       in = (const char *)(x + k);
-      t->flags[i + k] = any ? (uint16_t)kernel(1, &in, &stride, (char *)&again, stride) : 0;
+      t->flags[i + k] = any ? (uint16_t)kernel(1, &in, (char *)&again) : 0;
     }
   }
 }
 
 /* f32_loop: the gradient's loop of binary32. At g = 1 it gives RN24 of the derivative. */
 static void make_slopes(struct rm_table16 *t, int format, rm_map_fn *f32_loop) {
-  const float one = 1.0f;
+  float ones[BLOCK];
+  for (int k = 0; k < BLOCK; k++) ones[k] = 1.0f;
   for (int i = 0; i < INPUTS; i += BLOCK) {
     float x[BLOCK];
     for (int k = 0; k < BLOCK; k++) x[k] = (float)rm_to_double((uint64_t)(i + k), format);
-    const char *const in[] = {(const char *)&one, (const char *)x};
-    const ptrdiff_t strides[] = {0, sizeof *x};
-    f32_loop(BLOCK, in, strides, (char *)(t->slope + i), sizeof *t->slope);
+    const char *const in[] = {(const char *)ones, (const char *)x};
+    f32_loop(BLOCK, in, (char *)(t->slope + i));
     for (int k = 0; k < BLOCK; k++) {
       const float size = t->slope[i + k] < 0.0f ? -t->slope[i + k] : t->slope[i + k];
       const int exact = x[k] - x[k] != 0.0f && (size == 0.0f || size == 1.0f); /* the limit at an infinity */

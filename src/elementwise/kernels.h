@@ -16,14 +16,13 @@ enum {
 };
 enum { RM_MAX_ARITY = 3 };
 
-/* y[i] = RN(f(x[0][i], ...)) for n elements; sx[k] and sy are distances between elements in bytes. Returns RM_FLAG_* bits.
- * The caller has put the floating-point environment right. */
-typedef uint32_t rm_map_fn(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy);
+/* y[i] = RN(f(x[0][i], ...)) for n elements that are neighbours, with any alignment; y may be one of x. Returns RM_FLAG_*
+ * bits. The caller has put the floating-point environment right. */
+typedef uint32_t rm_map_fn(int64_t n, const char *const *x, char *y);
 
 /* As rm_map_fn, by a table (half_table.h); `kernel`, the function's loop, serves elements that the table leaves undecided. */
 struct rm_table16;
-typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *x,
-                                const ptrdiff_t *sx, char *y, ptrdiff_t sy);
+typedef uint32_t rm_lookup16_fn(const struct rm_table16 *table, rm_map_fn *kernel, int64_t n, const char *const *x, char *y);
 
 struct rm_map_kernels {
   rm_map_fn *const *map[RM_FN_COUNT]; /* map[function][format] */

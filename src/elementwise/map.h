@@ -17,8 +17,6 @@
 #include "map_b32_half.h"
 #include "special.h"
 
-enum { RM_BUFFER = 256 }; /* elements of a strided array that are gathered at a time; a multiple of 2 RM_LANES */
-
 typedef vm64 rm_step(const vf64 *x, vf64 *y);
 typedef vm64 rm_saturated(const vf64 *x, int format, vf64 *y);
 
@@ -35,13 +33,15 @@ typedef struct {
   int arity, format, number_of_nan; /* 1: of a NaN and another argument the function may be a number */
 } rm_phases;
 
-RM_FN uint32_t rm_map_contiguous(const rm_phases f, int64_t n, const char *const *x, char *y, struct rm_known *known) {
+RM_FN uint32_t rm_map(const rm_phases f, int64_t n, const char *const *x, char *y) {
   const int size = rm_size_of(f.format), half = RM_LANES * size;
   uint64_t rest[RM_MAX_ARITY + 1][2 * RM_LANES];
   const char *from[RM_MAX_ARITY];
   char *to = y, *last = NULL;
   int64_t end = n, i = 0;
   uint32_t flags = 0, raised = 0; /* raised by a span */
+  struct rm_known known;
+  known.count = 0;
   for (int k = 0; k < f.arity; k++) from[k] = x[k];
   for (;;) {
     vf64 a[RM_MAX_ARITY], b[RM_MAX_ARITY], y0, y1;
@@ -74,7 +74,7 @@ RM_FN uint32_t rm_map_contiguous(const rm_phases f, int64_t n, const char *const
         const uint32_t decided = vm64_bits(vm64_and(d0, vf64_not_finite(s0, f.format))) |
                                  vm64_bits(vm64_and(d1, vf64_not_finite(s1, f.format))) << RM_LANES;
         if (undecided | decided)
-          flags |= rm_redo(f.accurate, f.arity, f.format, f.number_of_nan, in, undecided, decided, out, known);
+          flags |= rm_redo(f.accurate, f.arity, f.format, f.number_of_nan, in, undecided, decided, out, &known);
       }
     }
     if (last) __builtin_memcpy(last, rest[RM_MAX_ARITY], (size_t)(y + n * size - last));
@@ -95,38 +95,6 @@ RM_FN uint32_t rm_map_contiguous(const rm_phases f, int64_t n, const char *const
   return flags | raised;
 }
 
-RM_FN uint32_t rm_map(const rm_phases f, int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
-  const int size = rm_size_of(f.format);
-  const char *in[RM_MAX_ARITY]; /* not x itself, which stores of results might change for all that a compiler knows */
-  int contiguous = sy == size;
-  struct rm_known known;
-  known.count = 0;
-  for (int k = 0; k < f.arity; k++) contiguous &= sx[k] == size;
-  uint32_t flags = 0;
-  uint64_t buffer[RM_MAX_ARITY + 1][RM_BUFFER]; /* arguments that are not contiguous, and the results */
-  if (!contiguous)
-    for (int k = 0; k < f.arity; k++)
-      if (sx[k] == 0) /* one element for all */
-        for (int j = 0; j < RM_BUFFER; j++)
-          rm_write_bits((char *)buffer[k] + j * size, rm_read_bits(x[k], f.format), f.format);
-  for (int64_t i = 0; i < n;) {
-    const int64_t count = contiguous || n - i < RM_BUFFER ? n - i : RM_BUFFER;
-    for (int k = 0; k < f.arity; k++) {
-      char *const copy = (char *)buffer[k];
-      in[k] = sx[k] == size ? x[k] + i * size : copy;
-      if (sx[k] != size && sx[k] != 0)
-        for (int64_t j = 0; j < count; j++)
-          rm_write_bits(copy + j * size, rm_read_bits(x[k] + (i + j) * sx[k], f.format), f.format);
-    }
-    char *const out = sy == size ? y + i * size : (char *)buffer[RM_MAX_ARITY];
-    flags |= rm_map_contiguous(f, count, in, out, &known);
-    if (sy != size)
-      for (int64_t j = 0; j < count; j++) rm_write_bits(y + (i + j) * sy, rm_read_bits(out + j * size, f.format), f.format);
-    i += count;
-  }
-  return flags;
-}
-
 #if RM_B32
 /* The f32 loop over a binary32 evaluation. Undecided lanes are deferred and computed together by `wider`, the loop above; a
  * block most of whose lanes are undecided goes there as it is. Arrays may be anywhere: single elements are copied. */
@@ -141,16 +109,13 @@ struct rm_queue {
 RM_COLD uint32_t rm_flush_queue(struct rm_queue *queue, rm_map_fn *wider, float *out) {
   float y[RM_QUEUE + 2 * RM_B32_LANES];
   const char *in = (const char *)queue->x;
-  const ptrdiff_t stride = sizeof(float);
-  const uint32_t flags = wider(queue->count, &in, &stride, (char *)y, stride);
+  const uint32_t flags = wider(queue->count, &in, (char *)y);
   for (int k = 0; k < queue->count; k++) __builtin_memcpy(out + queue->at[k], y + k, sizeof(float));
   queue->count = 0;
   return flags;
 }
 
-RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const char *const *x, const ptrdiff_t *sx, char *y,
-                          ptrdiff_t sy) {
-  if (sx[0] != sizeof(float) || sy != sizeof(float)) return wider(n, x, sx, y, sy);
+RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const char *const *x, char *y) {
   const float *in = (const float *)(const void *)x[0];
   float *out = (float *)(void *)y;
   uint32_t flags = 0;
@@ -171,7 +136,7 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
         __builtin_memcpy(&asked, in + i + first, sizeof asked);
         __builtin_memcpy(&later, in + i + last, sizeof later);
         const int again = rm_bits32(asked) == rm_bits32(later);
-        flags |= wider(2 * RM_B32_LANES, &block, sx, (char *)(out + i), sy);
+        flags |= wider(2 * RM_B32_LANES, &block, (char *)(out + i));
         __builtin_memcpy(&given, out + i + first, sizeof given);
         if (again) rm_learn_f32(&known, asked, given);
         continue;
@@ -192,7 +157,7 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
     }
   }
   const char *rest = (const char *)(in + i);
-  if (i < n) flags |= wider(n - i, &rest, sx, (char *)(out + i), sy);
+  if (i < n) flags |= wider(n - i, &rest, (char *)(out + i));
   if (queue.count) flags |= rm_flush_queue(&queue, wider, out);
   return flags;
 }
@@ -211,7 +176,7 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
     RM_UNROLL for (int k = 0; k < arity; k++) in[k] = (const type *)(const void *)x[k];                                      \
     return span ? span(in, i, n, (type *)(void *)y, flags) : i;                                                              \
   }                                                                                                                          \
-  RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {       \
+  RM_STATIC uint32_t map_##name##_##fmt(int64_t n, const char *const *x, char *y) {                                          \
     const rm_phases phases = {rm_##name##_fast_##fmt,                                                                        \
                               span_##name##_##fmt,                                                                           \
                               rm_saturated_##name,                                                                           \
@@ -219,7 +184,7 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
                               arity,                                                                                         \
                               FMT,                                                                                           \
                               RM_SECOND(RM_NUMBER_OF_NAN_##name, 0)};                                                        \
-    return rm_map(phases, n, x, sx, y, sy);                                                                                  \
+    return rm_map(phases, n, x, y);                                                                                          \
   }
 #define RM_MAP_ENTRIES(name, arity)                                    \
   RM_FN vm64 rm_saturated_##name(const vf64 *x, int format, vf64 *y) { \
@@ -233,21 +198,19 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
 /* The loops over binary32 evaluations, where the function has <f>_b32.h (RM_B32_<f> is 1: f32, one argument) or
  * <f>_b32_half.h (RM_HALF_<f> is 1: f16 and bf16), and which loops the table names. */
 #define RM_B32_LOOP_0(name)
-#define RM_B32_LOOP_1(name)                                                                                        \
-  RM_STATIC uint32_t map_b32_##name(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
-    return rm_map_b32(rm_##name##_b32, map_##name##_f32, n, x, sx, y, sy);                                         \
+#define RM_B32_LOOP_1(name)                                                     \
+  RM_STATIC uint32_t map_b32_##name(int64_t n, const char *const *x, char *y) { \
+    return rm_map_b32(rm_##name##_b32, map_##name##_f32, n, x, y);              \
   }
 #define RM_LOOPS_HALF_0(name, arity)
-/* For what these loops leave undecided of one argument, a table once that pays; arrays are contiguous. */
-#define RM_WIDE16_1(name, fmt, FMT)                                                                                       \
-  RM_STATIC uint32_t wide16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
-    const struct rm_table16 *table = rm_undecided_table16(RM_FN_##name, FMT, map_##name##_##fmt, n);                      \
-    return table ? rm_look_up16(table, n, x[0], y) : map_##name##_##fmt(n, x, sx, y, sy);                                 \
+/* For what these loops leave undecided of one argument, a table once that pays. */
+#define RM_WIDE16_1(name, fmt, FMT)                                                                  \
+  RM_STATIC uint32_t wide16_##name##_##fmt(int64_t n, const char *const *x, char *y) {               \
+    const struct rm_table16 *table = rm_undecided_table16(RM_FN_##name, FMT, map_##name##_##fmt, n); \
+    return table ? rm_look_up16(table, n, x[0], y) : map_##name##_##fmt(n, x, y);                    \
   }
-#define RM_WIDE16_2(name, fmt, FMT)                                                                                       \
-  RM_STATIC uint32_t wide16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) { \
-    return map_##name##_##fmt(n, x, sx, y, sy);                                                                           \
-  }
+#define RM_WIDE16_2(name, fmt, FMT) \
+  RM_STATIC uint32_t wide16_##name##_##fmt(int64_t n, const char *const *x, char *y) { return map_##name##_##fmt(n, x, y); }
 #define RM_LOOPS_HALF_1(name, arity) RM_LOOP_HALF(name, arity, f16, RM_F16) RM_LOOP_HALF(name, arity, bf16, RM_BF16)
 #define RM_LOOP_HALF(name, arity, fmt, FMT)                                                                                 \
   RM_WIDE16_##arity(name, fmt, FMT) RM_FN vf32 eval16_##name##_##fmt(const void *context, const uint16_t *const *x,         \
@@ -262,12 +225,8 @@ RM_FN uint32_t rm_map_b32(rm_step_b32 *step, rm_map_fn *wider, int64_t n, const 
     return take16_##name##_##fmt(x[0] + i, eval16_##name##_##fmt(context, x, i),                                            \
                                  eval16_##name##_##fmt(context, x, i + RM_GROUP16), y);                                     \
   }                                                                                                                         \
-  RM_STATIC uint32_t run16_##name##_##fmt(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x,       \
-                                          uint16_t *y) {                                                                    \
-    return rm_contiguous16(step16_##name##_##fmt, context, wider, arity, n, x, y);                                          \
-  }                                                                                                                         \
-  RM_STATIC uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, const ptrdiff_t *sx, char *y, ptrdiff_t sy) {   \
-    return rm_map16(run16_##name##_##fmt, NULL, wide16_##name##_##fmt, arity, n, x, sx, y, sy);                             \
+  RM_STATIC uint32_t loop16_##name##_##fmt(int64_t n, const char *const *x, char *y) {                                      \
+    return rm_map16(step16_##name##_##fmt, NULL, wide16_##name##_##fmt, arity, n, x, y);                                    \
   }
 /* Results v0 and v1 for arguments from x on: tested, or known to be right (RM_HALF_KNOWN_<f>, b32.h). */
 #define RM_HALF_TAKE_bf16(name, FMT) RM_HALF_TESTED(name, bf16, FMT)

@@ -29,8 +29,7 @@ struct rm_undecided16 {
 RM_COLD uint32_t rm_flush16(struct rm_undecided16 *undecided, rm_map_fn *wider, uint16_t *out) {
   uint16_t y[RM_ROOM16];
   const char *const in[] = {(const char *)undecided->x[0], (const char *)undecided->x[1]};
-  const ptrdiff_t strides[] = {sizeof *y, sizeof *y};
-  const uint32_t flags = wider(undecided->count, in, strides, (char *)y, sizeof *y);
+  const uint32_t flags = wider(undecided->count, in, (char *)y);
   for (int k = 0; k < undecided->count; k++) __builtin_memcpy(out + undecided->at[k], y + k, sizeof *y);
   undecided->count = 0;
   return flags;
@@ -39,8 +38,7 @@ RM_COLD uint32_t rm_flush16(struct rm_undecided16 *undecided, rm_map_fn *wider, 
 /* Elements i, ..., i + n - 1 by the other loop. */
 RM_COLD uint32_t rm_some16(rm_map_fn *wider, int arity, int64_t i, int64_t n, const uint16_t *const *x, uint16_t *y) {
   const char *const in[] = {(const char *)(x[0] + i), arity > 1 ? (const char *)(x[1] + i) : NULL};
-  const ptrdiff_t strides[] = {sizeof *y, sizeof *y};
-  return wider(n, in, strides, (char *)(y + i), sizeof *y);
+  return wider(n, in, (char *)(y + i));
 }
 
 /* As in special.h: arguments of which the other loop has been asked, some that came twice in a block, and their results. */
@@ -80,9 +78,12 @@ RM_FN void rm_learn16(struct rm_known16 *known, int arity, uint16_t x0, uint16_t
   __builtin_memcpy(known->y + at, y, sizeof *y); /* elements may lie anywhere */
 }
 
-/* y may be one of x. */
-RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *wider, int arity, int64_t n,
-                               const uint16_t *const *x, uint16_t *y) {
+/* As rm_map_fn, by a step with its context. */
+RM_FN uint32_t rm_map16(rm_step16 *step, const void *context, rm_map_fn *wider, int arity, int64_t n, const char *const *args,
+                        char *to) {
+  const uint16_t *const x[2] = {(const uint16_t *)(const void *)args[0],
+                                arity > 1 ? (const uint16_t *)(const void *)args[1] : NULL};
+  uint16_t *const y = (uint16_t *)(void *)to;
   uint32_t flags = 0;
   int64_t i = 0;
   struct rm_undecided16 undecided;
@@ -126,27 +127,6 @@ RM_FN uint32_t rm_contiguous16(rm_step16 *step, const void *context, rm_map_fn *
   }
   if (i < n) flags |= rm_some16(wider, arity, i, n - i, x, y);
   if (undecided.count) flags |= rm_flush16(&undecided, wider, y);
-  return flags;
-}
-
-/* As rm_map_fn, by `run`, rm_contiguous16 of a function and format. */
-typedef uint32_t rm_run16(const void *context, rm_map_fn *wider, int64_t n, const uint16_t *const *x, uint16_t *y);
-RM_STATIC uint32_t rm_map16(rm_run16 *run, const void *context, rm_map_fn *wider, int arity, int64_t n, const char *const *x,
-                            const ptrdiff_t *sx, char *y, ptrdiff_t sy) {
-  const uint16_t *in[2] = {(const uint16_t *)(const void *)x[0], arity > 1 ? (const uint16_t *)(const void *)x[1] : NULL};
-  uint16_t buffer[3][RM_BLOCK16];
-  if (sy == sizeof **buffer && sx[0] == sy && (arity == 1 || sx[1] == sy))
-    return run(context, wider, n, in, (uint16_t *)(void *)y);
-  uint32_t flags = 0;
-  for (int64_t i = 0; i < n; i += RM_BLOCK16) {
-    const int count = n - i < RM_BLOCK16 ? (int)(n - i) : RM_BLOCK16;
-    for (int k = 0; k < arity; k++) {
-      for (int j = 0; j < count; j++) __builtin_memcpy(buffer[k] + j, x[k] + (i + j) * sx[k], sizeof **buffer);
-      in[k] = buffer[k];
-    }
-    flags |= run(context, wider, count, in, buffer[2]);
-    for (int j = 0; j < count; j++) __builtin_memcpy(y + (i + j) * sy, buffer[2] + j, sizeof **buffer);
-  }
   return flags;
 }
 

@@ -130,9 +130,8 @@ static void evaluate(const rm_random_elements *p, double (*v)[RM_WORDS_CHUNK + R
     case RM_FORMULA_SIGMOID: RM_EACH_VECTOR(rm_vball_multiply(rm_vball_multiply(x, y), rm_vball_subtract(one, y))); break;
     default: {
       const char *x[RM_MAX_ARITY];
-      ptrdiff_t stride[RM_MAX_ARITY];
-      for (int k = 0; k < RM_MAX_ARITY; k++) x[k] = (const char *)v[k], stride[k] = 8;
-      *ignored |= p->map(n, x, stride, (char *)middle, 8);
+      for (int k = 0; k < RM_MAX_ARITY; k++) x[k] = (const char *)v[k];
+      *ignored |= p->map(n, x, (char *)middle);
       const int stochastic = p->r->mode == RM_ROUND_STOCHASTIC;
       for (int64_t i = 0; i < n; i += RM_LANES) {
         const vf64 c = vf64_load(middle + i), zero = vf64_set1(0.0);

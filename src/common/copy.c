@@ -1,0 +1,23 @@
+#include "copy.h"
+
+#include "../../crlibm/config.h"
+
+/* Four loads before four stores: a compiler may not move a load before a store that it cannot tell apart from it. */
+#define RM_COPY(type)                                                                                     \
+  for (; i + 4 <= n; i += 4, from += 4 * stride, to += 4 * step) {                                        \
+    type a, b, c, d;                                                                                      \
+    __builtin_memcpy(&a, from, sizeof a), __builtin_memcpy(&b, from + stride, sizeof b);                  \
+    __builtin_memcpy(&c, from + 2 * stride, sizeof c), __builtin_memcpy(&d, from + 3 * stride, sizeof d); \
+    __builtin_memcpy(to, &a, sizeof a), __builtin_memcpy(to + step, &b, sizeof b);                        \
+    __builtin_memcpy(to + 2 * step, &c, sizeof c), __builtin_memcpy(to + 3 * step, &d, sizeof d);         \
+  }                                                                                                       \
+  for (; i < n; i++, from += stride, to += step) __builtin_memcpy(to, from, sizeof(type));
+
+void rm_copy_elements(char *to, ptrdiff_t step, const char *from, ptrdiff_t stride, int64_t n, int size) {
+  int64_t i = 0;
+  switch (size) {
+    case 2: RM_COPY(uint16_t) break;
+    case 4: RM_COPY(uint32_t) break;
+    default: RM_COPY(uint64_t)
+  }
+}
