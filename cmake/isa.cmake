@@ -29,15 +29,15 @@ if(WIN32 AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # The build for CPUs without vectors of 256 bits is the largest, since it has no masks: small code for its rows, sums, draws and transforms.
-# Sums, losses and depthwise convolutions take as long by -O2 as by -O3, which is a sixth to a half more code, and so do transforms with 512 bits;
-# with 256 bits short ones in f32 take 5 to 12 % longer, and sums over axes up to 5 %, one of f32 15. Rows of 512 bits take 2 % longer, and
-# averages of windows 2 to 8 %, by a third of the code.
+# Sums, losses and depthwise convolutions take as long by -O2 as by -O3, which is a sixth to a half more code, and so do transforms and sums over
+# axes with 512 bits. With 256 bits short transforms in f32 would take 5 to 12 % longer, and sums over axes up to 5 %, one of f32 15.
 set(RM_IS_BASE $<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_base>)
 set(RM_IS_WIDEST $<STREQUAL:$<TARGET_PROPERTY:NAME>,repmath_avx512>)
-set_source_files_properties(src/random/kernels.c PROPERTIES COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,${RM_IS_BASE}>:-Os>")
-set_source_files_properties(src/reduce/kernels.c src/reduce/products_kernels.c src/nn/loss/kernels.c
-  src/reduce/axes_kernels.c src/blas/conv/kernels.c src/fft/kernels.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,-O2>>")
-set_source_files_properties(src/nn/rows/kernels.c src/nn/pool/kernels.c PROPERTIES COMPILE_OPTIONS
+set_source_files_properties(src/random/kernels.c src/nn/rows/kernels.c src/nn/pool/kernels.c PROPERTIES COMPILE_OPTIONS
+  "$<$<AND:$<CONFIG:Release>,${RM_IS_BASE}>:-Os>")
+set_source_files_properties(src/reduce/kernels.c src/reduce/products_kernels.c src/nn/loss/kernels.c src/blas/conv/kernels.c
+  PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,-O2>>")
+set_source_files_properties(src/reduce/axes_kernels.c src/fft/kernels.c PROPERTIES COMPILE_OPTIONS
   "$<$<CONFIG:Release>:$<IF:${RM_IS_BASE},-Os,$<IF:${RM_IS_WIDEST},-O2,-O3>>>")
 
 # What few elements come to: small code, in which the compiler decides what it inlines (RM_CFG_CALLS in crlibm/config.h). It is about half
