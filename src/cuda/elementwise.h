@@ -29,7 +29,6 @@ struct rm_arrays {
  * none. */
 template <class T, int arity, rm_map_fn *F>
 __global__ void map_kernel(int64_t n, rm_arrays in, char *y, ptrdiff_t sy, bool aligned_y) {
-  const ptrdiff_t sizes[RM_MAX_ARITY] = {sizeof(T), sizeof(T), sizeof(T)};
   int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     T x[arity], out;
@@ -38,7 +37,7 @@ __global__ void map_kernel(int64_t n, rm_arrays in, char *y, ptrdiff_t sy, bool 
       x[k] = element<T>::load(in.x[k] + i * in.stride[k], in.aligned[k]);
       px[k] = reinterpret_cast<const char *>(&x[k]);
     }
-    F(1, px, sizes, reinterpret_cast<char *>(&out), sizeof out);
+    F(1, px, reinterpret_cast<char *>(&out));
     element<T>::store(y + i * sy, out, aligned_y);
   }
 }
@@ -52,11 +51,10 @@ template <class T> struct alignas(in_word<T> * sizeof(T)) word_of {
 /* One element by the whole loop of its function, for elements that the fast phase leaves undecided and for the last few,
  * which do not fill a word. */
 template <class T, int arity, rm_map_fn *F> RM_COLD __device__ T by_whole_loop(const T (&x)[arity]) {
-  const ptrdiff_t sizes[RM_MAX_ARITY] = {sizeof(T), sizeof(T), sizeof(T)};
   const char *px[arity];
   T out;
   for (int k = 0; k < arity; k++) px[k] = reinterpret_cast<const char *>(&x[k]);
-  F(1, px, sizes, reinterpret_cast<char *>(&out), sizeof out);
+  F(1, px, reinterpret_cast<char *>(&out));
   return out;
 }
 
