@@ -21,7 +21,7 @@ from cross_entropy_library import NONE, problem
 from cross_entropy_library import backward as cross_entropy_gradient
 from exact_oracle import bits
 from factor_data import few_factors  # noqa: F401
-from normalization_library import results
+from normalization_library import given_results, results
 from pooling_library import pool_of, strides
 from random_library import SELDOM, Random
 from reductions_library import I64, OK, Reductions, pointer
@@ -408,6 +408,29 @@ def wild_norms(lib, rng):
     return np.concatenate(found)
 
 
+def given_norms(lib, rng):
+    """By given statistics: elements that are not finite, beside weights of every kind; results that all but cancel, and tiny ones."""
+    found = []
+    for fmt in ("f32", "bf16"):
+        special = [np.nan, -np.nan, np.inf, -np.inf, 1.0]
+        rows = np.array(list(itertools.product(special, [0.0, np.inf, np.nan, 2.0], [np.inf, 1.0])))
+        x = np.tile(rows[:, 0, None], (1, 1, 160)).astype(dtype_of(fmt))
+        x[:, :, ::3] = 1.0
+        w, b = (rows[:, k].astype(x.dtype) for k in (1, 2))
+        zero, one = np.zeros(len(w), x.dtype), np.ones(len(w), x.dtype)
+        found += [v.ravel() for v in given_results(lib, fmt, x, w, b, np.ones_like(x), zero, one, 3.0)]
+        x = np.abs(rng.standard_normal((1, 64, 160))).astype(x.dtype) + x.dtype.type(1.0)
+        x[:] = x[:, :, :1] * (1 + 2.0**-20 * np.arange(160)).astype(x.dtype)
+        zero, v = np.zeros(64, x.dtype), np.abs(rng.standard_normal(64)).astype(x.dtype)
+        w = rng.standard_normal(64).astype(x.dtype)
+        b = -(x[0, :, 0] * w / np.sqrt(v + x.dtype.type(1e-5))).astype(x.dtype)
+        found += [r.ravel() for r in given_results(lib, fmt, x, w, b, x, zero, v, 1e-5)]
+        g = (rng.integers(1, 64, x.shape) * 2.0**-131).astype(x.dtype)  # halves of the least numbers
+        found += [r.ravel() for r in given_results(lib, fmt, g, w, 0 * b, g, zero, v * 0, 2.0**-2 * (1 + 2.0**-52))]
+        found += [r.ravel() for r in given_results(lib, fmt, g, w * 0 + 1, 0 * b, g, zero, v * 0, 4.0**20 * (1 - 2.0**-53))]
+    return np.concatenate(found)
+
+
 def draws(lib, rng):
     found, random = [], Random(lib)
     for fmt in ("f32", "f64"):
@@ -574,6 +597,7 @@ OPERATIONS = {
     "src/nn/optim/loop.h": ["diverged_steps"],
     "src/nn/optim/step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],
     "src/nn": ["rows", "wild_norms", "pools", "wild_gradients"],
+    "src/nn/rows/step.h": ["rows", "wild_norms", "given_norms", "wild_gradients"],
     "src/random": ["draws", "seldom_integers", "dropped_nan", "cancelling_draws", "far_draws", "centred_draws"],
     "src/common/round_scaled.h": ["few_factors", "many_factors"],
     "src/reduce": ["sums"],

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from exact_oracle import round_rational
 from norm_boundaries import BITS, NORMS, PARTS, Element, beside_tie, boundary_cases, rationals, real
-from normalization_library import NAMES, expected, geometry, results
+from normalization_library import NAMES, expected, geometry, given_results, results
 from real_oracle import rounded_recognised
 from reductions_library import OK, pointer
 from softmax_library import kind
@@ -56,19 +56,6 @@ def test_beside_ties(isa_library, norm, fmt, part):
     check(isa_library, norm, fmt, part)
 
 
-def given_results(lib, fmt, x, w, b, g, mean, variance, eps):
-    """The bits of the three parts of a batch norm with given statistics, of x of shape (n, c, s)."""
-    (sets, sx, sw), _ = geometry("batch", x)
-    out = [np.full(v.shape, 7, kind(fmt)) for v in (x, x, w)]
-    number, s, e = NAMES.index(fmt), ctypes.byref(sets), ctypes.c_double(eps)
-    given = pointer(mean), sw, pointer(variance), sw, e
-    a, h, u, v = pointer(x), pointer(g), pointer(w), pointer(b)
-    assert lib.rm_normalize(number, s, a, sx, u, sw, v, sw, *given, pointer(out[0]), sx) == OK
-    assert lib.rm_normalize_backward(number, s, h, sx, a, sx, u, sw, *given, pointer(out[1]), sx) == OK
-    assert lib.rm_normalize_backward_weight(number, s, h, sx, a, sx, *given, pointer(out[2]), sw) == OK
-    return out
-
-
 @functools.cache
 def given_cases(fmt, part):
     cases, dtype = [], dtype_of(fmt)
@@ -94,17 +81,67 @@ def given_cases(fmt, part):
     return cases
 
 
-@pytest.mark.parametrize("fmt", NAMES)
-@pytest.mark.parametrize("part", PARTS)
-def test_given_statistics(isa_library, fmt, part):
+def check_given(lib, fmt, part, places):
+    """Each block with `places` elements beside the others: long ones are read where they lie."""
     checked = 0
-    for arrays, element, at, (below, above, _, _) in given_cases(fmt, part):
+    for (x, w, b, g, mean, variance), element, at, (below, above, _, _) in given_cases(fmt, part):
+        x, g = (np.concatenate([a, np.zeros((3, 2, places), a.dtype)], 2) for a in (x, g))
+        x[:, :, 9:], g[:, 0, 9:] = mean[:, None], 0
         for eps in (below, above):
             with mpmath.workprec(BITS):
                 want = rounded_recognised(element(mpmath.mpf(eps)), dtype_of(fmt))
-            assert int(given_results(isa_library, fmt, *arrays, eps)[PARTS.index(part)][at]) == want, (fmt, part, eps)
+            got = given_results(lib, fmt, x, w, b, g, mean, variance, eps)
+            assert int(got[PARTS.index(part)][at]) == want, (fmt, part, eps)
             checked += 1
     assert checked > 4
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("part", PARTS)
+def test_given_statistics(isa_library, fmt, part):
+    for places in (0, 131):
+        check_given(isa_library, fmt, part, places)
+
+
+def test_control_of_given_statistics():
+    for control in elementwise_library.libraries(native.control_library()).values():
+        for part in PARTS:
+            with pytest.raises(AssertionError, match=f"'f32', '{part}'"):
+                check_given(control.library, "f32", part, 131)
+
+
+@pytest.mark.parametrize("fmt", NAMES)
+@pytest.mark.parametrize("places", [5, 150])
+def test_given_statistics_of_special_elements(isa_library, fmt, places):
+    """Infinities and NaN, beside weights and biases that are 0 or not finite, are what IEEE 754's operations give, and where the statistics
+    are not finite all is NaN. The gradient by x does not depend on x."""
+    special = [np.nan, np.inf, -np.inf, 0.0, 1.0, -1.0]
+    rows = np.array(list(itertools.product(special, [0.0, np.inf, -np.inf, np.nan, 2.0], [0.0, np.inf, 1.0])))
+    x = np.tile(rows[:, 0, None], (2, 1, places)).astype(dtype_of(fmt))
+    x[0, :, ::2] = 0.5
+    w, b = (rows[:, k].astype(x.dtype) for k in (1, 2))
+    mean, variance, g = np.zeros(len(rows), x.dtype), np.ones(len(rows), x.dtype), np.ones(x.shape, x.dtype)
+    mean[-1] = np.inf
+    y, dx, _ = given_results(isa_library, fmt, x, w, b, g, mean, variance, 3.0)
+    with np.errstate(invalid="ignore"):
+        want = (x * 0.5 * w[:, None] + b[:, None]).astype(x.dtype)
+        slope = np.broadcast_to((0.5 * w[:, None]).astype(x.dtype), x.shape).copy()
+    want[:, -1] = slope[:, -1] = np.nan
+    for got, expected_values in ((y, want), (dx, slope)):
+        np.testing.assert_array_equal(got.view(x.dtype).astype("f8"), expected_values.astype("f8"))
+    assert len(np.unique(y[np.isnan(want)])) == 1  # one NaN
+    for h, first in ((x, 0), (g, 1)):  # in place
+        (sets, sx, sw), _ = geometry("batch", x)
+        out = h.copy()
+        gradient = () if first == 0 else (pointer(out), sx)
+        arrays = *gradient, pointer(x if first else out), sx, pointer(w), sw
+        more = () if first else (pointer(b), sw)
+        call = isa_library.rm_normalize_backward if first else isa_library.rm_normalize
+        given = pointer(mean), sw, pointer(variance), sw, ctypes.c_double(3.0)
+        assert call(NAMES.index(fmt), ctypes.byref(sets), *arrays, *more, *given, pointer(out), sx) == OK
+        assert (out.view(kind(fmt)) == (dx if first else y)).all()
+    x[np.isfinite(x)] = np.nan
+    assert (given_results(isa_library, fmt, x, w, b, g, mean, variance, 3.0)[1] == dx).all()
 
 
 def test_control_with_shrunk_bounds():

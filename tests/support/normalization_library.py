@@ -62,6 +62,19 @@ def results(lib, norm, fmt, x, w, b, g, eps):
     return y, dx, dw
 
 
+def given_results(lib, fmt, x, w, b, g, mean, variance, eps):
+    """The bits of the three parts of a batch norm with given statistics, of x of shape (n, c, s)."""
+    (sets, sx, sw), _ = geometry("batch", x)
+    out = [np.full(v.shape, 7, kind(fmt)) for v in (x, x, w)]
+    number, s, e = NAMES.index(fmt), ctypes.byref(sets), ctypes.c_double(eps)
+    given = pointer(mean), sw, pointer(variance), sw, e
+    a, h, u, v = pointer(x), pointer(g), pointer(w), pointer(b)
+    assert lib.rm_normalize(number, s, a, sx, u, sw, v, sw, *given, pointer(out[0]), sx) == OK
+    assert lib.rm_normalize_backward(number, s, h, sx, a, sx, u, sw, *given, pointer(out[1]), sx) == OK
+    assert lib.rm_normalize_backward_weight(number, s, h, sx, a, sx, *given, pointer(out[2]), sw) == OK
+    return out
+
+
 def values(norm, x, w, b, g, eps):
     """The real numbers of the result and of the gradients by x and w."""
     _, places = geometry(norm, x)

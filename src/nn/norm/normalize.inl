@@ -69,6 +69,7 @@ RM_HOST_EXTERN int rm_norm_approximate(const rm_norm_problem *f, int64_t set0, i
   if (f->variance.base) {
     t->c = rm_norm_given(f, &f->mean, set0, set1);
     t->c_err = 0.0;
+    if (!rm_is_finite(t->c)) return 0;
     t->v = rm_norm_given(f, &f->variance, set0, set1) + f->eps;
     t->spread = 0.0;
     off = 0x1p-53 * t->v;
@@ -213,6 +214,7 @@ RM_STATIC uint64_t rm_norm_accurate_result(const rm_norm_problem *f, rm_norm_row
   const double x = r->x[i], w = r->w[i], b = r->b[i];
   const int finite = rm_is_finite(w) && rm_is_finite(b) && rm_is_finite(x);
   if (kind == RM_SET_INVALID) {
+    if (!RM_DEVICE && !r->checked && (*flags & RM_FLAG_INVALID)) r->checked = NOT_FINITE; /* raised, whatever there is */
     if (!r->checked) r->checked = rm_norm_any_nan(r->n, r->x) ? NAN_THERE : NOT_FINITE;
     if (r->checked == NOT_FINITE) *flags |= RM_FLAG_INVALID; /* beside a NaN nothing is raised */
     return rm_nan_bits(f->format);
@@ -259,6 +261,18 @@ RM_STATIC void rm_norm_load_factor(const rm_norm_problem *f, const rm_set_view *
 }
 
 RM_FN int rm_norm_is_one_number(const rm_set_view *p) { return !p->base || (p->inner == 0 && p->outer == 0); }
+#if !RM_DEVICE
+static double rm_norm_of_block(const rm_norm_problem *f, const rm_set_view *p, int64_t set0, int64_t set1, int64_t block,
+                               double otherwise) {
+  return p->base ? rm_read_element(rm_norm_set_at(p, set0, set1) + block * p->outer, f->format) : otherwise;
+}
+/* Whether the loops that round can read elements, of an array that they see only once, where they lie: there are many beside
+ * each other. Those that the accurate phase takes are read again, and must not be results by then. */
+static int rm_norm_is_raw(const rm_norm_problem *f, const rm_set_view *p) {
+  return p->base != f->y.base && f->variance.base && f->format != RM_F64 && !f->balls && p->inner == rm_size_of(f->format) &&
+         !rm_norm_is_short(f);
+}
+#endif
 
 RM_STATIC void rm_norm_factors(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_row_state *state, double *w,
                                double *b) {
@@ -322,7 +336,16 @@ RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, i
   }
   s->n = rm_norm_in_place(f) ? f->inner : rm_norm_length(f);
   for (int64_t at = 0; at < rm_norm_length(f); at += s->n) {
-    if (at) s->u += s->n, s->v += s->v ? s->n : 0, s->w += s->w ? s->n : 0, s->b += s->b ? s->n : 0;
+#if !RM_DEVICE
+    const int64_t block = at / f->inner;
+    if (op == RM_ROW_AFFINE_RAW) s->raw = rm_norm_set_at(&f->x, set0, set1) + block * f->x.outer;
+    if (op == RM_ROW_SCALED_RAW) s->raw = rm_norm_set_at(&f->g, set0, set1) + block * f->g.outer;
+    if (op == RM_ROW_AFFINE_RAW || op == RM_ROW_AFFINE_SAME) {
+      s->w0 = rm_norm_of_block(f, &f->w, set0, set1, block, 1.0);
+      s->b0 = rm_norm_of_block(f, &f->b, set0, set1, block, 0.0);
+    }
+#endif
+    if (at && s->u) s->u += s->n, s->v += s->v ? s->n : 0, s->w += s->w ? s->n : 0, s->b += s->b ? s->n : 0;
     s->out = rm_norm_result_at(f, set0, set1, at, state), s->undecided = state->undecided + count;
     const int64_t undecided = RM_ROW(state, store)(op, s);
     for (int64_t j = 0; at && j < undecided; j++) s->undecided[j] += at;
@@ -404,17 +427,17 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   const int64_t set0 = set / f->sets[1], set1 = set % f->sets[1], n = rm_norm_length(f);
   if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *b = rm_row_buffer(state, 2);
-  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
-  const int same = !RM_DEVICE && f->format != RM_F64 && rm_norm_is_one_number(&f->w) && rm_norm_is_one_number(&f->b);
+  int same = !RM_DEVICE && f->format != RM_F64 && rm_norm_is_one_number(&f->w) && rm_norm_is_one_number(&f->b), raw = 0;
+#if !RM_DEVICE
+  if (rm_norm_in_place(f) && f->format != RM_F64) same = (!f->w.base || f->w.inner == 0) && (!f->b.base || f->b.inner == 0);
+  raw = same && rm_norm_in_place(f) && rm_norm_is_raw(f, &f->x);
+#endif
+  if (!raw) rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
   if (!same) rm_norm_factors(f, set0, set1, state, w, b);
   rm_norm_statistics t;
   const int known = rm_norm_is_narrow(f) && rm_norm_approximate(f, set0, set1, x, state, &t);
   if (!known && rm_row_defer(state)) return;
-  rm_row_store s = {.u = x, .w = w, .b = b, .fmt = f->format};
-  if (same) {
-    s.w0 = f->w.base ? rm_norm_given(f, &f->w, set0, set1) : 1.0;
-    s.b0 = f->b.base ? rm_norm_given(f, &f->b, set0, set1) : 0.0;
-  }
+  rm_row_store s = {.u = raw ? NULL : x, .w = w, .b = b, .fmt = f->format};
   if (known) s.c = t.c, s.a = t.a, s.rel = t.rel, s.err = 1.01 * t.c_err * t.a;
   int64_t undecided = n;
   const int shared = RM_DEVICE && f->format == RM_F64;
@@ -426,7 +449,11 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
   else
 #endif
       if (!shared)
-    undecided = rm_norm_round_blocks(f, set0, set1, same ? RM_ROW_AFFINE_SAME : RM_ROW_AFFINE, &s, known, state);
+    undecided = rm_norm_round_blocks(f, set0, set1,
+                                     raw    ? RM_ROW_AFFINE_RAW
+                                     : same ? RM_ROW_AFFINE_SAME
+                                            : RM_ROW_AFFINE,
+                                     &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided || f->found_mean || f->found_root) {
     if (rm_row_defer(state)) return;
@@ -434,6 +461,7 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
     rm_norm_row_begin(f, set0, set1, &r);
     state->limbs = RM_FIRST_LIMBS;
     if (same && undecided) rm_norm_factors(f, set0, set1, state, w, b);
+    if (raw) rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
     r.x = x, r.w = w, r.b = b;
 #if !RM_DEVICE
     if (f->found_mean || f->found_root) rm_norm_store_statistics(f, &r, known ? &t : NULL, in_wide ? &wide : NULL, state);
@@ -471,10 +499,13 @@ RM_HOST_EXTERN void rm_norm_forward_set(const void *operation, int64_t set, rm_r
  *               rel
  *   x - c       by c_err, times |b0|
  *   the value   relatively by rel and 2^-50
+ * With one weight, h is g, and the weight is part of a, which rounds once more. Given statistics leave h a: g (w a), or (g w)
+ * a, rounds at most twice, and the test takes 2^-52: rel + 2^-50.
  * Ties: as above, the numerator being rational (rm_norm_gradient_sums, of fewer than 9,000 bits). second/(n v) is 0 or at
  * least 2^-500 - 40 - 400. */
-RM_STATIC int rm_norm_gradient_kind(const rm_norm_row *r, int kind) {
+RM_STATIC int rm_norm_gradient_kind(const rm_norm_row *r, int kind, uint32_t raised) {
   int found = kind == RM_SET_INVALID ? NOT_FINITE : FINITE;
+  if (!RM_DEVICE && found == NOT_FINITE && (raised & RM_FLAG_INVALID)) return found; /* a NaN makes no difference */
 #if RM_DEVICE
   if (rm_norm_has_square(r->n, r->g) && rm_norm_has_square(r->n, r->w) && rm_norm_has_square(r->n, r->x)) return found;
 #endif
@@ -496,7 +527,7 @@ RM_STATIC int rm_norm_is_flat(const rm_norm_row *r) {
 
 RM_STATIC uint64_t rm_norm_accurate_gradient(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind,
                                              rm_row_state *state) {
-  if (!r->checked) r->checked = rm_norm_gradient_kind(r, kind);
+  if (!r->checked) r->checked = rm_norm_gradient_kind(r, kind, state->flags);
   if (r->checked != FINITE && f->variance.base && kind != RM_SET_INVALID) { /* elements do not affect each other */
     const double h = r->g[i] * r->w[i];
     if (!rm_is_finite(r->g[i]) || !rm_is_finite(r->w[i]))
@@ -511,7 +542,7 @@ RM_STATIC uint64_t rm_norm_accurate_gradient(const rm_norm_problem *f, rm_norm_r
 #if RM_DEVICE
 /* Decides the gradients of a set of binary64 by all threads of a block; returns how many are left in state->undecided. */
 RM_STATIC int64_t rm_norm_shared_gradient(rm_norm_row *r, int kind, int flat, rm_row_state *state) {
-  if (!flat) r->checked = rm_norm_gradient_kind(r, kind);
+  if (!flat) r->checked = rm_norm_gradient_kind(r, kind, state->flags);
   if (!flat && r->checked != FINITE && r->norm->variance.base && kind != RM_SET_INVALID) { /* each has a value of its own */
     for (int64_t i = 0; i < r->n; i++) state->undecided[i] = i;
     return r->n;
@@ -529,19 +560,43 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
   if (f->format == RM_F64 && rm_row_defer(state)) return;
   double *x = rm_row_buffer(state, 0), *w = rm_row_buffer(state, 1), *g = rm_row_buffer(state, 2),
          *h = rm_row_buffer(state, 3);
-  rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
-  rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
-  rm_norm_factors(f, set0, set1, state, w, NULL);
+  int given = 0, same = 0, raw = 0; /* by given statistics, whatever x is; by one weight */
+  int later = 0; /* x is loaded where the accurate phase needs it; short blocks go through the results' buffer */
+#if !RM_DEVICE
+  given = f->variance.base && rm_norm_is_narrow(f);
+  same = rm_norm_is_narrow(f) && rm_norm_is_one_number(&f->w) && f->w.base != f->y.base;
+  raw = given && same && rm_norm_in_place(f) && rm_norm_is_raw(f, &f->g);
+  later = given && !rm_norm_is_short(f) && f->x.base != f->y.base;
+#endif
+  if (!later) rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+  if (!raw) rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
+  if (!same) rm_norm_factors(f, set0, set1, state, w, NULL);
   rm_norm_statistics t;
   int known = rm_norm_is_narrow(f) && rm_norm_approximate(f, set0, set1, x, state, &t);
-  rm_row_store s = {.u = h, .v = x, .fmt = f->format};
-  if (known) {
+#if RM_DEVICE
+  const rm_row_operation op = RM_ROW_CENTERED;
+#endif
+  rm_row_store s = {.u = raw ? NULL : same ? g : h, .v = given ? NULL : x, .fmt = f->format};
+  double one = 1.0;
+#if !RM_DEVICE
+  if (same) one = rm_norm_of_block(f, &f->w, set0, set1, 0, 1.0);
+#endif
+  if (known && given) {
+    double sums[3];
+    if (!same) RM_ROW(state, weighted)(n, g, w, g, 0.0, h, sums);
+    s.a = t.a * one, s.rel = 1.01 * (t.rel + 0x1p-50);
+  } else if (known) {
     double sums[3];
     const double count = (double)n;
-    RM_ROW(state, weighted)(n, g, w, x, t.c, h, sums);
+#if !RM_DEVICE
+    if (same) state->k->gradients(n, g, x, t.c, sums);
+    else
+#endif
+      RM_ROW(state, weighted)(n, g, w, x, t.c, h, sums);
     if (f->variance.base) sums[0] = sums[1] = sums[2] = 0.0;
     const double root = __builtin_sqrt(sums[1]), first = f->centered ? sums[0] : 0.0;
-    s.a = t.a, s.c = first / count, s.d = t.c, s.b0 = sums[2] / (count * t.v);
+    const double a = t.a * one, size = __builtin_fabs(a);
+    s.a = a, s.c = first / count, s.d = t.c, s.b0 = sums[2] / (count * t.v);
     const double c1_err =
         f->centered ? RM_ROW_MOMENT_ERR * root / __builtin_sqrt(count) + 0x1p-51 * __builtin_fabs(s.c) : 0.0;
     const double b0_err = 1.01 *
@@ -549,10 +604,10 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
                                t.c_err * (__builtin_fabs(first) + RM_ROW_MOMENT_ERR * root * __builtin_sqrt(count))) /
                               (count * t.v) +
                           __builtin_fabs(s.b0) * (2.1 * t.rel + 0x1p-50);
-    const double own = t.rel + 0x1p-50;
-    s.rel = 1.01 * t.a * own;
-    s.slope = 1.01 * t.a * (b0_err + __builtin_fabs(s.b0) * own);
-    s.err = 1.01 * t.a * (c1_err + t.c_err * (__builtin_fabs(s.b0) + b0_err));
+    const double own = t.rel + 0x1p-50 + (same ? 0x1p-53 : 0.0);
+    s.rel = 1.01 * size * own;
+    s.slope = 1.01 * size * (b0_err + __builtin_fabs(s.b0) * own);
+    s.err = 1.01 * size * (c1_err + t.c_err * (__builtin_fabs(s.b0) + b0_err));
     known = rm_is_finite(s.err) && rm_is_finite(s.slope);
   }
   if (!known && rm_row_defer(state)) return;
@@ -561,10 +616,11 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
 #if !RM_DEVICE
   rm_norm_wide wide;
   rm_wide_row row = {.x = x, .w = w, .g = g};
+  const rm_row_operation op = raw ? RM_ROW_SCALED_RAW : given ? RM_ROW_SCALED : RM_ROW_CENTERED;
   if (rm_norm_is_narrow(f) || !rm_norm_wide_statistics(f, set0, set1, x, &wide) ||
       !rm_norm_wide_backward(f, set0, set1, &wide, &row, state, &undecided))
 #endif
-    if (!shared) undecided = rm_norm_round_blocks(f, set0, set1, RM_ROW_CENTERED, &s, known, state);
+    if (!shared) undecided = rm_norm_round_blocks(f, set0, set1, op, &s, known, state);
   state->tiers.fast += n - undecided;
   if (undecided) {
     if (rm_row_defer(state)) return;
@@ -572,16 +628,19 @@ RM_HOST_EXTERN void rm_norm_backward_set(const void *operation, int64_t set, rm_
     rm_norm_row_begin(f, set0, set1, &r);
     state->limbs = RM_FIRST_LIMBS;
     r.x = x, r.w = w, r.g = g, r.h = h;
-    if (f->format != RM_F64)
-      for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
+    if (later) rm_norm_load(f, &f->x, set0, set1, 0.0, state, x);
+    if (raw) rm_norm_load(f, &f->g, set0, set1, 0.0, state, g);
+    if (same) rm_norm_factors(f, set0, set1, state, w, NULL);
     const int kind = rm_norm_classify(f, set0, set1, n, x);
+    if (f->format != RM_F64 && kind != RM_SET_INVALID)
+      for (int64_t i = 0; i < n; i++) h[i] = g[i] * w[i];
     const int flat = f->centered && !f->variance.base && kind != RM_SET_INVALID && rm_norm_is_flat(&r);
     if (flat) state->tiers.fast += undecided;
 #if RM_DEVICE
     if (shared) undecided = rm_norm_shared_gradient(&r, kind, flat, state);
 #else
     if (f->balls && known && !flat) undecided = rm_norm_at_random(&r, rm_normalized_backward_dd_ball, undecided, state);
-    if (undecided == n && !flat && !r.checked) r.checked = rm_norm_gradient_kind(&r, kind);
+    if (undecided == n && !flat && !r.checked) r.checked = rm_norm_gradient_kind(&r, kind, state->flags);
     if (undecided == n && !flat && r.checked != FINITE && (kind == RM_SET_INVALID || !f->variance.base)) { /* all are NaN */
       rm_norm_fill(f, &r, rm_norm_accurate_gradient(f, &r, 0, kind, state), state);
       undecided = 0;

@@ -254,11 +254,19 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
         continue;
       }
 #endif
+#if RM_DEVICE
       RM_ROW(state, weighted)(length, g, ones, x, t->c, h, sum);
-      RM_ROW(state, moments)(length, x, t->c, &sq[0], &sq[1]);
+#else
+      state->k->gradients(length, g, x, t->c, sum);
+#endif
+      double spread = t->spread; /* of the whole set; that of given statistics is not known */
+      if (RM_DEVICE || f->variance.base) {
+        RM_ROW(state, moments)(length, x, t->c, &sq[0], &sq[1]);
+        spread = __builtin_sqrt(sq[1]);
+      }
       const double v = t->a * sum[2], root = __builtin_sqrt(sum[1]), n = __builtin_sqrt((double)length);
-      const double err = t->a * (RM_ROW_MOMENT_ERR * root * __builtin_sqrt(sq[1]) +
-                                 t->c_err * (__builtin_fabs(sum[0]) + RM_ROW_MOMENT_ERR * root * n));
+      const double err =
+          t->a * (RM_ROW_MOMENT_ERR * root * spread + t->c_err * (__builtin_fabs(sum[0]) + RM_ROW_MOMENT_ERR * root * n));
       if (v == 0.0 && err == 0.0) continue; /* all terms are 0: none of the factors of err underflows */
       rm_dd_ball_finish(&term, v, 0.0, 1, RM_BOUND(1.01 * err + __builtin_fabs(v) * (t->rel + 0x1p-50)));
       rm_dd_ball_add(&total, &total, &term);

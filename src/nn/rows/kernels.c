@@ -18,6 +18,7 @@ const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     rm_row_exponentials,
     rm_row_moments,
     rm_row_weighted,
+    rm_row_gradients,
     rm_row_columns,
     rm_row_round,
     {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, rm_sgd_f64},

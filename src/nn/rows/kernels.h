@@ -32,7 +32,9 @@ typedef enum {
   RM_ROW_AFFINE,        /* ((u - c) a) w + b */
   RM_ROW_AFFINE_SAME,   /* ((u - c) a) w0 + b0 */
   RM_ROW_CENTERED,      /* a ((u - c) - (v - d) b0) */
-  RM_ROW_GIVEN          /* u, within v, which includes 2^-52 of it */
+  RM_ROW_GIVEN,         /* u, within v, which includes 2^-52 of it */
+  RM_ROW_SCALED_RAW,    /* as SCALED and AFFINE_SAME, on the host, where u has not been loaded: its elements are at `raw` */
+  RM_ROW_AFFINE_RAW
 } rm_row_operation;
 
 /* Where results are given as balls, in place of rounding them to nearest: the result that belongs at origin + i size is
@@ -57,6 +59,7 @@ RM_FN void rm_row_leave(const rm_row_balls *b, int64_t at) {
 typedef struct {
   int64_t n;
   const double *u, *v, *w, *b;
+  const char *raw; /* elements of format fmt beside each other; may be what `out` is */
   double a, c, d, w0, b0;
   double rel, err, slope; /* bounds, whose meaning rows/step.h gives for each operation */
   int fmt;
@@ -83,6 +86,8 @@ struct rm_nn_kernels {
   /* h = g w for g, w of a format below binary64, exactly; sums of h, h^2 and h (x - shift), as above. w may be padded by
    * anything finite, g and x by numbers that make terms of 0. */
   void (*weighted)(int64_t n, const double *g, const double *w, const double *x, double shift, double *h, double *sums);
+  /* Sums of g, g^2 and g (x - shift), as above. */
+  void (*gradients)(int64_t n, const double *g, const double *x, double shift, double *sums);
   /* Adds t = g (x - c) a to sum, and |t| rel + |g| err to bound, element by element. */
   void (*columns)(int64_t n, const double *g, const double *x, double c, double a, double rel, double err, double *sum,
                   double *bound);

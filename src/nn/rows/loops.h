@@ -116,6 +116,30 @@ RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, cons
   for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
 }
 
+#if !RM_DEVICE
+RM_STATIC void rm_row_gradients(int64_t n, const double *g, const double *x, double shift, double *sums) {
+  const vf64 m = vf64_set1(shift);
+  rm_row_sum s[3];
+  for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
+  for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
+    const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
+    vf64 t[3][4];
+    RM_UNROLL for (int c = 0; c < 4; c++) t[0][c] = t[1][c] = t[2][c] = vf64_set1(0.0);
+    for (int64_t k = i; k < end; k += 4 * RM_LANES) {
+      RM_UNROLL for (int c = 0; c < 4; c++) {
+        const int64_t at = k + c * RM_LANES;
+        const vf64 p = vf64_load(g + at);
+        t[0][c] = vf64_add(t[0][c], p);
+        t[1][c] = vf64_mad(p, p, t[1][c]);
+        t[2][c] = vf64_mad(p, vf64_sub(vf64_load(x + at), m), t[2][c]);
+      }
+    }
+    for (int j = 0; j < 3; j++) rm_row_join(&s[j], t[j]);
+  }
+  for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
+}
+#endif
+
 RM_STATIC void rm_row_columns(int64_t n, const double *g, const double *x, double c, double a, double rel, double err,
                               double *sum, double *bound) {
   const vf64 c0 = vf64_set1(c), a0 = vf64_set1(a), rel0 = vf64_set1(rel), err0 = vf64_set1(err);
@@ -131,9 +155,23 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
   int64_t count = 0;
   for (int64_t i = 0; i < s->n; i += RM_LANES) {
     vf64 y, err;
+#if RM_DEVICE
     const vm64 doubtful = rm_row_test(op, fmt, s, i, &y, &err);
     rm_row_put(y, fmt, s->out, i, s->n);
     if (__builtin_expect(vm64_none(doubtful), 1)) continue;
+#else
+    const vf64 u = rm_row_argument(op, fmt, s, i);
+    rm_row_bounded(op, s, u, i, &y, &err);
+    if (fmt == RM_F32 && __builtin_expect(rm_row_is_clear(y, err), 1)) {
+      rm_row_put(y, fmt, s->out, i, s->n);
+      continue;
+    }
+    vm64 doubtful = rm_row_doubt(y, err, fmt);
+    if (op == RM_ROW_AFFINE || op == RM_ROW_AFFINE_SAME || op == RM_ROW_AFFINE_RAW)
+      doubtful = vm64_and(doubtful, vm64_not(rm_row_not_finite(u, &y)));
+    rm_row_put(y, fmt, s->out, i, s->n);
+    if (__builtin_expect(vm64_none(doubtful), 1)) continue;
+#endif
     const uint32_t bits = vm64_bits(doubtful);
     double value[RM_LANES], bound[RM_LANES];
     vf64_store(value, y);
@@ -243,6 +281,8 @@ RM_STATIC int64_t rm_row_round(rm_row_operation op, const rm_row_store *s) {
     RM_ROW_FORMATS(RM_ROW_AFFINE_SAME)
     RM_ROW_FORMATS(RM_ROW_CENTERED)
     RM_ROW_FORMATS(RM_ROW_GIVEN)
+    RM_ROW_FORMATS(RM_ROW_SCALED_RAW)
+    RM_ROW_FORMATS(RM_ROW_AFFINE_RAW)
     default: return 0;
   }
 }

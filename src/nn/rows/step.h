@@ -65,10 +65,11 @@ RM_FN void rm_row_column(vf64 g, vf64 x, vf64 c, vf64 a, vf64 rel, vf64 err, vf6
  *   AFFINE    rel of (u - c) a, err: that of c times a: |w| (|(u - c) a| rel + err) + 2^-51 of the value; rel includes the
  *             roundings
  *   CENTERED  |u - c| rel + |v - d| slope + err: each includes a, the roundings, and 2^-52 of the value */
-RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *err) {
-  const vf64 u = vf64_load(s->u + i), a = vf64_set1(s->a);
+RM_FN vf64 rm_row_value_of(const int op, const rm_row_store *s, vf64 u, int64_t i, vf64 *err) {
+  const vf64 a = vf64_set1(s->a);
   vf64 y, t;
   switch (op) {
+    case RM_ROW_SCALED_RAW:
     case RM_ROW_SCALED:
       y = vf64_mul(u, a);
       *err = vf64_mad(vf64_abs(y), vf64_set1(s->rel), vf64_set1(s->err));
@@ -108,6 +109,7 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
                       vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
       return y;
     }
+    case RM_ROW_AFFINE_RAW:
     case RM_ROW_AFFINE_SAME: {
       const vf64 w = vf64_set1(s->w0);
       t = vf64_mul(vf64_sub(u, vf64_set1(s->c)), a);
@@ -127,6 +129,20 @@ RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *er
   }
 }
 
+RM_FN vf64 rm_row_value(const int op, const rm_row_store *s, int64_t i, vf64 *err) {
+  return rm_row_value_of(op, s, vf64_load(s->u + i), i, err);
+}
+
+/* u at i, and 0 beyond the last one. */
+RM_FN vf64 rm_row_argument(const int op, const int fmt, const rm_row_store *s, int64_t i) {
+  if (op != RM_ROW_SCALED_RAW && op != RM_ROW_AFFINE_RAW) return vf64_load(s->u + i);
+  const char *from = s->raw + i * rm_size_of(fmt);
+  if (RM_LANES == 1 || i + RM_LANES <= s->n) return rm_load_elements(from, fmt);
+  char tail[8 * RM_LANES] = {0};
+  __builtin_memcpy(tail, from, (size_t)(s->n - i) * (size_t)rm_size_of(fmt));
+  return rm_load_elements(tail, fmt);
+}
+
 RM_FN void rm_row_put(vf64 y, const int fmt, void *out, int64_t i, int64_t n) {
   unsigned char tail[8 * RM_LANES];
   char *at = (char *)out + i * rm_size_of(fmt);
@@ -142,11 +158,39 @@ RM_FN void rm_row_put(vf64 y, const int fmt, void *out, int64_t i, int64_t n) {
 
 /* The value at i, within err, and the lanes in which its rounding is undecided or not finite. An exact zero is +0. A value
  * whose sign the bound does not determine is undecided even where both roundings are zeros. */
-RM_FN vm64 rm_row_test(const int op, const int fmt, const rm_row_store *s, int64_t i, vf64 *y, vf64 *err) {
-  *y = vf64_add(rm_row_value(op, s, i, err), vf64_set1(0.0));
+RM_FN void rm_row_bounded(const int op, const rm_row_store *s, vf64 u, int64_t i, vf64 *y, vf64 *err) {
+  *y = vf64_add(rm_row_value_of(op, s, u, i, err), vf64_set1(0.0));
   *err = vf64_mul(*err, vf64_set1(RM_BOUND(1.0)));
-  return vm64_or(vm64_or(vf64_undecided_within(*y, *err, fmt), vf64_overflows(*y, fmt)), vf64_lt(vf64_abs(*y), *err));
 }
+RM_FN vm64 rm_row_doubt(vf64 y, vf64 err, const int fmt) {
+  return vm64_or(vm64_or(vf64_undecided_within(y, err, fmt), vf64_overflows(y, fmt)), vf64_lt(vf64_abs(y), err));
+}
+RM_FN vm64 rm_row_test(const int op, const int fmt, const rm_row_store *s, int64_t i, vf64 *y, vf64 *err) {
+  rm_row_bounded(op, s, rm_row_argument(op, fmt, s, i), i, y, err);
+  return rm_row_doubt(*y, *err, fmt);
+}
+
+#if !RM_DEVICE
+/* Whether a test of half as many operations decides all lanes in binary32, as rm_row_doubt would: the bound is below 2^-38
+ * of a normal number y, which is not that near to a midpoint. */
+RM_FN int rm_row_is_clear(vf64 y, vf64 err) {
+  const vf64 size = vf64_abs(y);
+  const vi64 above = vi64_sub(vf64_bits(size), vi64_set1(INT64_C(1023 - 126) << 52));
+  const vm64 normal = vi64_ltu(above, vi64_set1(INT64_C(253) << 52));
+  const vm64 clear = vm64_and(normal, vf64_le(err, vf64_mul(size, vf64_set1(0x1p-38))));
+  return vm64_none(vm64_or(vf64_undecided_f32(y, 0x1p-38), vm64_not(clear)));
+}
+
+/* Lanes in which u of an affine value is infinite or NaN, and so is the value, which becomes the NaN of results: means and
+ * roots that are given stand beside such elements. An infinite one may meet a weight of 0, or an infinite b, and stays in
+ * doubt. */
+RM_FN vm64 rm_row_not_finite(vf64 u, vf64 *y) {
+  const vf64 rest = vf64_sub(u, u);
+  const vm64 nan = vf64_unord(u, u), definite = vm64_not(vf64_unord(*y, *y));
+  *y = vf64_select(nan, vf64_from_bits(vi64_set1(INT64_C(0x7ff8) << 48)), *y);
+  return vm64_and(vf64_unord(rest, rest), vm64_or(nan, definite));
+}
+#endif
 
 /* The vector test leaves about 2^-10 of all numbers undecided in a 16-bit format (simd/undecided.h). This one uses the bound
  * as it is. */
