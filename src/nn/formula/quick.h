@@ -23,6 +23,7 @@
  * Choices of the formats below binary64 are made in binary32, whose numbers they are. */
 #pragma once
 
+#include "fused.h"
 #include "loop.h"
 #include "odd.h"
 
@@ -325,15 +326,33 @@ RM_STATIC uint32_t rm_quick_f32(const rm_formula_problem *p, int64_t i, int64_t 
 #define RM_QUICK_CASE(fmt)
 #endif
 
+#if RM_HAS_NEIGHBOURS
+/* Those whose y - x is no number of binary64: where exponents are far apart there are no ties. */
+RM_NOINLINE uint32_t rm_quick_between(const rm_formula_problem *p, int64_t i, int64_t end) {
+  if (p->formula == RM_FORMULA_MIX) return rm_quick_loop(p, i, end, RM_FORMULA_MIX, rm_formula_f32);
+  return rm_quick_loop(p, i, end, RM_FORMULA_BETWEEN, rm_formula_f32);
+}
+#define RM_FUSED_CASE(fmt, FMT, wide) \
+  if (rm_fused_takes(p->formula)) return rm_fused(p, begin, end, FMT, wide, rm_formula_##fmt);
+#else
+#define RM_FUSED_CASE(fmt, FMT, wide)
+#endif
+
 static uint32_t rm_quick_formula_f16(const rm_formula_problem *p, int64_t begin, int64_t end) {
+  RM_FUSED_CASE(f16, RM_F16, rm_formula_f16)
   RM_QUICK_CASE(f16)
   return rm_formula_f16(p, begin, end);
 }
 static uint32_t rm_quick_formula_bf16(const rm_formula_problem *p, int64_t begin, int64_t end) {
+  RM_FUSED_CASE(bf16, RM_BF16, rm_formula_bf16)
   RM_QUICK_CASE(bf16)
   return rm_formula_bf16(p, begin, end);
 }
 static uint32_t rm_quick_formula_f32(const rm_formula_problem *p, int64_t begin, int64_t end) {
+#if RM_HAS_FMA && RM_HAS_VF32 && RM_B32
+  if (rm_direct_takes(p)) return rm_direct(p, begin, end, rm_formula_f32);
+#endif
+  RM_FUSED_CASE(f32, RM_F32, rm_quick_between)
   RM_QUICK_CASE(f32)
 #if RM_HAS_FMA && RM_HAS_VF32
   if (rm_quick_takes(p)) return rm_quick_f32(p, begin, end, rm_formula_f32);
@@ -346,4 +365,5 @@ static uint32_t rm_quick_formula_odd(const rm_formula_problem *p, int64_t begin,
 #endif
   return rm_formula_odd(p, begin, end);
 }
+#undef RM_FUSED_CASE
 #undef RM_QUICK_CASE
