@@ -13,6 +13,7 @@ target_sources(repmath_objects PRIVATE
   src/nn/loss/api.c
   src/nn/loss/args.c
   src/nn/cross_entropy/nll_api.c
+  src/nn/norm/direction.c
   src/nn/norm/normalize.c
   src/nn/norm/weight.c
   src/nn/norm/weight_partial.c

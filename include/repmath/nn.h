@@ -74,6 +74,15 @@ RM_API rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *se
                                               const void *variance, const ptrdiff_t *sv, double eps, void *dw,
                                               const ptrdiff_t *sdw);
 
+/* Weights given by rows v and their lengths g, in binary64 with a rounding at each step, then rounded to binary32: the length
+ * is RN64(root of the sum of v_k^2), and w_i = RN32(RN64(RN64(v_i g)/length)). The gradient, from r with respect to w: with
+ * b = RN64(RN64(sum of r_k v_k)/length), dg = RN32(b) and
+ *   dv_i = RN32(RN64(RN64(RN64(r_i - RN64(v_i RN64(b/length))) g)/length))
+ * Rows of n elements follow each other. No exception is raised. */
+RM_API rm_status rm_weight_norm_f32(int64_t rows, int64_t n, const float *v, const float *g, float *w, float *lengths);
+RM_API rm_status rm_weight_norm_backward_f32(int64_t rows, int64_t n, const float *r, const float *v, const float *g,
+                                             float *dv, float *dg);
+
 /* Cross entropy of logits x, with n classes in each of `rows` rows. The target of a row is a class, target[i], or, if target
  * is NULL, a row of probabilities. A row whose target is ignore_index does not count. Let w_c be the weight of a class (1 if
  * weight is NULL), s the label smoothing, and p_c the probability of a class, or 1 for the target and 0 for the others. With

@@ -62,6 +62,15 @@ RM_HOST_EXTERN int rm_function_decide(const rm_sum_function *f, double hi, doubl
                                       uint32_t *flags) {
   const double limit = 0x1p-9 * __builtin_fabs(hi);
   if (!(hi != 0.0 && __builtin_fabs(lo) <= limit && err <= limit)) return 0;
+  if (f->root && f->divisor == 1 && f->scale == 0 && format == RM_F32) {
+    /* Ends of the root, in binary64: the sum's are rounded, whose share in the root is half of that; the root and the product
+     * are rounded: 2.6 2^-53 in all. */
+    const double off = err + __builtin_fabs(lo);
+    const float low = (float)(__builtin_sqrt(hi - off) * (1.0 - 0x1p-51));
+    const float high = (float)(__builtin_sqrt(hi + off) * (1.0 + 0x1p-51));
+    *bits = rm_bits32(low);
+    if (low == high && low >= 0x1p-126f && low <= 0x1.fffffep127f) return 1;
+  }
   rm_u128 m, margin;
   int e;
   rm_decompose_dd(hi, lo, err, &m, &margin, &e);

@@ -110,6 +110,15 @@ cdef class WeightNorm(Call):
         out, lengths = _new(args[first], v.shape, v.ndim, &made), _new(args[first], g.shape, g.ndim, &other)
         f, lines, size = v.format, v.shape[dim], _SIZES[v.format]
         n = v.n // lines
+        if outer == 1 and f == RM_FORMAT_F32:
+            with nogil:
+                if self.gradient:
+                    status = rm_weight_norm_backward_f32(lines, n, <const float *>r.data, <const float *>v.data, <const float *>g.data,
+                                                         <float *>made.data, <float *>other.data)
+                else:
+                    status = rm_weight_norm_f32(lines, n, <const float *>v.data, <const float *>g.data, <float *>made.data, <float *>other.data)
+            _raise(status)
+            return out, lengths
         # Lines that are contiguous are computed a few at a time, which stay in the cache.
         some = lines if outer > 1 else max(1, min(lines, FEW // n))
         memory = Memory(8 * (3 * some * n + 3 * some))

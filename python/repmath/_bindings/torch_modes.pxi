@@ -282,23 +282,29 @@ cdef bint _is_plain(t) except -1:
     return (type(t) is _tensor_class or type(t) is _parameter_class) and _keys_of(t).raw_repr() in _plain_keys
 
 
+cdef bint _is_alone(tuple tensors) except -1:
+    """Whether nothing but the result is to be computed of these tensors, which are plain: no autocast, and no other mode."""
+    cdef Dispatch mode
+    for t in tensors:
+        if not _is_plain(t):
+            return False
+    if _autocasts("cpu") or _modes() != 0 or _traced() is not None or _compiling() is not None or _duals._current_level >= 0:
+        return False
+    if not _is_included(_key) or _is_excluded(_key):
+        return False
+    entered = _entered()
+    if not entered:
+        return False
+    mode = <Dispatch?>entered[-1].home.dispatch
+    return mode.thread == PyThread_get_thread_ident() and not mode.rounding and mode._enters(tensors)
+
+
 cdef object _linear_alone(input, weight, bias):
     """A linear map of plain tensors for which nothing but its product is to be done: without gradients, autocast or other modes. It is what
     PyTorch's composition comes to, without its dispatcher. NotImplemented for any other."""
-    cdef Dispatch mode
     cdef Call call
     cdef int ndim
-    if _grad_enabled() or not _is_plain(input) or not _is_plain(weight) or (bias is not None and not _is_plain(bias)):
-        return NotImplemented
-    if _autocasts("cpu") or _modes() != 0 or _traced() is not None or _compiling() is not None or _duals._current_level >= 0:
-        return NotImplemented
-    if not _is_included(_key) or _is_excluded(_key):
-        return NotImplemented
-    entered = _entered()
-    if not entered:
-        return NotImplemented
-    mode = <Dispatch?>entered[-1].home.dispatch
-    if mode.thread != PyThread_get_thread_ident() or mode.rounding or not mode._enters((input, weight) if bias is None else (input, weight, bias)):
+    if _grad_enabled() or not _is_alone((input, weight) if bias is None else (input, weight, bias)):
         return NotImplemented
     ndim = input.ndim
     if ndim < 2 or weight.ndim != 2 or (bias is not None and bias.ndim != 1) or input.shape[ndim - 1] != weight.shape[1]:
@@ -311,6 +317,27 @@ cdef object _linear_alone(input, weight, bias):
     if made is NotImplemented or ndim == 2:
         return made
     return made.view(*input.shape[:ndim - 1], weight.shape[0])
+
+
+cdef object _rms_norm_otherwise = None
+cdef Call _rms_norm = RmsNorm()
+
+
+def prepare_rms_norm(otherwise):
+    """Sets what takes a call that is not one of plain tensors without gradients."""
+    global _rms_norm_otherwise
+    _rms_norm_otherwise = otherwise
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """rms_norm, which PyTorch composes, as a whole."""
+    tensors = (input,) if weight is None else (input, weight)
+    if not _grad_enabled() or not (input.requires_grad or (weight is not None and weight.requires_grad)):
+        if _is_alone(tensors):
+            made = _prepared(_rms_norm, (input, normalized_shape, weight, eps), {})
+            if made is not NotImplemented:
+                return made
+    return _rms_norm_otherwise(input, normalized_shape, weight, eps)
 
 
 def linear(input, weight, bias=None):

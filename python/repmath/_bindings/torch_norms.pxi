@@ -184,6 +184,40 @@ cdef class LayerNorm(Call):
         return made, found, deviation
 
 
+cdef class RmsNorm(Call):
+    """rms_norm of plain tensors, without a gradient: the input, the shape, the weight and eps."""
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, w, y
+        cdef int64_t shape[MAX_AXES]
+        cdef Normed s
+        cdef int own = 0, i
+        cdef int64_t n = 1
+        cdef double eps = 0.0
+        cdef rm_status status
+        if not _shape_of(args[1], shape, &own) or (args[3] is not None and not _number(args[3], &eps)):
+            return NotImplemented
+        held = _read(args[0], &x)
+        if held is None or own == 0 or own > x.ndim or x.n == 0 or not 0 <= eps < INFINITY:
+            return NotImplemented
+        for i in range(own):
+            if shape[i] != x.shape[x.ndim - own + i]:
+                return NotImplemented
+            n *= shape[i]
+        if not _weight(args[2], x.format, own, shape, &w):
+            return NotImplemented
+        if args[3] is None:  # the machine epsilon, of binary32 for 16 bits
+            eps = ldexp(1.0, -52 if x.format == RM_FORMAT_F64 else -23)
+        _by_rows(&s, x.n // n, n, _SIZES[x.format])
+        s.sets.centered = 0
+        made = _new(args[0], x.shape, x.ndim, &y)
+        with nogil:
+            status = rm_normalize(x.format, &s.sets, x.data, s.step, w.data, s.weight, NULL, s.weight, NULL, s.weight, NULL, s.weight, eps,
+                                  y.data, s.step)
+        _raise(status)
+        return made
+
+
 cdef class LayerNormGradient(Call):
     """native_layer_norm_backward."""
 

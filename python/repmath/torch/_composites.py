@@ -196,7 +196,8 @@ def _called(name: str) -> _Whole:
 
 _core.prepare_linear(torch._C._nn.linear, torch._C._dispatch_tls_set_dispatch_key_excluded, _dispatch_key.WHOLE_KEY)
 _core.prepare_linear_alone(torch)
-_dispatch_key.register_wholes({"linear": _core.linear} | {name: _called(name) for name in WHOLES})
+_core.prepare_rms_norm(_called("rms_norm"))
+_dispatch_key.register_wholes({name: _called(name) for name in WHOLES} | {"linear": _core.linear, "rms_norm": _core.rms_norm})
 
 
 # --- what PyTorch composes in another way for a GPU than for the CPU: there, too, it is the CPU's

@@ -357,6 +357,14 @@ RM_STATIC int64_t rm_norm_round_blocks(const rm_norm_problem *f, int64_t set0, i
 #if !RM_DEVICE
 #include "wide.h"
 
+/* The number of binary32 to which both ends of a value round, which is a normal one or exactly 0; else 0 is returned. */
+static int rm_norm_statistic_b32(const rm_dd_ball *value, uint64_t *bits) {
+  const double off = value->err + __builtin_fabs(value->lo) + 0x1p-52 * __builtin_fabs(value->hi);
+  const float low = (float)(value->hi - off), high = (float)(value->hi + off), size = __builtin_fabsf(low);
+  *bits = size == 0.0f ? 0 : rm_bits32(low);
+  return (off == 0.0 && value->hi == 0.0) || (low == high && size >= 0x1p-126f && size <= 0x1.fffffep127f);
+}
+
 /* Stores a rounded statistic, which is `value`, or, where that does not decide, by the accurate phase. Ties: n times the mean
  * is an integer in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a
  * result above. */
@@ -365,6 +373,8 @@ static void rm_norm_store_statistic(const rm_norm_row *r, int kind, const rm_dd_
   const int format = r->norm->format;
   uint64_t bits;
   if (kind == RM_SET_INVALID) bits = rm_nan_bits(format);
+  else if (format == RM_F32 && rm_norm_statistic_b32(value, &bits))
+    ;
   else if (!rm_dd_ball_round(value, format, RM_NEAREST, &state->flags, &bits))
     bits = rm_decide(dd_ball, ball, (void *)(uintptr_t)r, 0, format, state);
   rm_write_bits(to, bits, format);

@@ -68,6 +68,16 @@ typedef struct {
   const rm_row_balls *balls; /* NULL: none; else results go there. Undecided are only finite ones, where balls are rounded. */
 } rm_row_store;
 
+/* A row of weights given by direction and length, or, with r, of their gradient (norm/direction.h). */
+typedef struct {
+  int64_t n;
+  const float *v, *r;
+  float *out;
+  double g, length, by, scale; /* by: what v is multiplied by before it is taken from r; scale: g/length */
+  double rel, err;
+  int exact; /* every step is rounded to binary64; else `scale` serves, within the bounds */
+} rm_direction_row;
+
 struct rm_loss_kernels;
 struct rm_pool_kernels;
 struct rm_sample_kernels;
@@ -93,6 +103,10 @@ struct rm_nn_kernels {
                   double *bound);
   /* Returns how many indices are in undecided. */
   int64_t (*store)(rm_row_operation op, const rm_row_store *s);
+
+  /* Sums of v^2, r v and r^2 (those of r where it is not NULL); and the results of a row: returns whether one is open. */
+  void (*direction_sums)(int64_t n, const float *v, const float *r, double *sums);
+  int (*direction_store)(const rm_direction_row *d);
 
   rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
   rm_clip_fn *clip[4];
