@@ -38,6 +38,16 @@ cdef extern from "ufuncs.h":
     int rm_py_functions(const char *name, rm_py_function **of_format)
     bint rm_py_same_float(object a, object b)
 
+cdef extern from "samples.h":
+    ctypedef struct rm_py_sample:
+        int format, dims
+        int64_t channels, size, points, taps
+        const int64_t *at
+        const double *weight
+        const double *slope
+    int64_t rm_py_sample_workspace(const rm_py_sample *s)
+    int rm_py_sample_gradients(const rm_py_sample *s, const void *g, const void *x, void *dx, void *dgrid, double *workspace) nogil
+
 cdef extern from "factors.h":
     void rm_py_multiply(int64_t n, const float *x, double *m, int64_t *e, double *exceptional) nogil
     void rm_py_product_ends(int64_t n, const int64_t *count, int digits, const double *m, const int64_t *e, double *low, double *high) nogil

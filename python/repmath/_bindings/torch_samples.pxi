@@ -26,7 +26,9 @@ cdef class GridSample(Call):
         cdef Operand g, x, grid, y, dx, dgrid
         cdef rm_grid_sample s
         cdef rm_gather a
-        cdef int first = self.gradient, d, f
+        cdef rm_py_sample own
+        cdef int first = self.gradient, d, f, open_
+        cdef int64_t room = 0
         cdef int64_t shape[MAX_AXES]
         cdef int64_t taps = 1, size = 1, channels, terms, count, i
         cdef ptrdiff_t steps[3]
@@ -34,7 +36,7 @@ cdef class GridSample(Call):
         cdef int64_t *at
         cdef double *weight
         cdef bint wanted[2]
-        cdef bint sure = True
+        cdef bint sure = True, small
         cdef rm_status status = 0
         if kwargs or len(args) != (7 if self.gradient else 5) or type(args[first + 2]) is not int or type(args[first + 3]) is not int:
             return NotImplemented
@@ -56,7 +58,8 @@ cdef class GridSample(Call):
             taps *= 4 if s.mode == 2 else 1 if s.mode == 1 else 2
         count = s.samples
         terms = (1 if self.gradient else count) * taps * s.points  # gradients take one sample after the other
-        if terms * channels > MANY:
+        small = terms * channels <= MANY
+        if terms > MANY or not small and self.gradient and f == RM_FORMAT_F64:
             return NotImplemented
         if self.gradient:
             held_g = _read(args[0], &g)
@@ -70,9 +73,14 @@ cdef class GridSample(Call):
             of_grid = _new(args[2], grid.shape, grid.ndim, &dgrid) if wanted[1] else None
         else:
             out = _new(args[0], shape, x.ndim, &y)
-        memory = Memory(8 * (terms * (3 + 2 * s.dims + 2 * channels) + (g.n + 3 * x.n + grid.n) // max(count, 1) if self.gradient else 2 * terms))
+        if self.gradient:
+            own.format, own.dims, own.channels, own.size, own.points, own.taps = f, s.dims, channels, size, s.points, taps
+            room = terms * (3 + 2 * s.dims + 2 * channels) + (g.n + 3 * x.n + grid.n) // max(count, 1) if small else 0
+            room = max(room, terms * (2 + s.dims) + rm_py_sample_workspace(&own))
+        memory = Memory(8 * (room if self.gradient else 2 * terms))
         at = <int64_t *>memory.data
         weight = <double *>(memory.data + 8 * terms)
+        own.at, own.weight, own.slope = at, weight, weight + terms
         with nogil:
             if not self.gradient:
                 status = rm_grid_terms(f, &s, grid.data, at, weight, NULL)
@@ -86,11 +94,18 @@ cdef class GridSample(Call):
                 for i in range(count):
                     if status == 0 and sure:
                         status = rm_grid_terms(f, &s, grid.data + i * (grid.n // count) * _SIZES[f], at, weight, weight + terms if wanted[1] else NULL)
-                    if status == 0 and sure:
+                    open_ = 3
+                    if status == 0 and sure and f != RM_FORMAT_F64:
+                        open_ = rm_py_sample_gradients(&own, g.data + i * (g.n // count) * _SIZES[f], x.data + i * (x.n // count) * _SIZES[f],
+                                                       dx.data + i * (x.n // count) * _SIZES[f] if wanted[0] else NULL,
+                                                       dgrid.data + i * (grid.n // count) * _SIZES[f] if wanted[1] else NULL,
+                                                       weight + terms * (1 + s.dims))
+                    sure = sure and (small or not open_)
+                    if status == 0 and sure and open_:
                         status = _sampled_gradients(&s, f, channels, size, taps, g.n // count, x.n // count, g.data + i * (g.n // count) * _SIZES[f],
                                                     x.data + i * (x.n // count) * _SIZES[f], at, weight,
-                                                    dx.data + i * (x.n // count) * _SIZES[f] if wanted[0] else NULL,
-                                                    dgrid.data + i * (grid.n // count) * _SIZES[f] if wanted[1] else NULL, &sure)
+                                                    dx.data + i * (x.n // count) * _SIZES[f] if wanted[0] and open_ & 1 else NULL,
+                                                    dgrid.data + i * (grid.n // count) * _SIZES[f] if wanted[1] and open_ & 2 else NULL, &sure)
         _raise(status)
         if not sure:
             return NotImplemented
