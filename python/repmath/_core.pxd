@@ -46,6 +46,7 @@ cdef extern from "samples.h":
         const double *weight
         const double *slope
     int64_t rm_py_sample_workspace(const rm_py_sample *s)
+    void rm_py_turn(int64_t rows, int64_t columns, int size, const void *from_, void *to) nogil
     int rm_py_sample_gradients(const rm_py_sample *s, const void *g, const void *x, void *dx, void *dgrid, double *workspace) nogil
 
 cdef extern from "factors.h":

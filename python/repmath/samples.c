@@ -1,15 +1,18 @@
 /* Sums in binary64, with the sums of their terms' magnitudes, and Ziv's rounding test. u = 2^-53.
  *
- * Image: terms w g are rounded, as defined. A sum of n of them is off by 1.01 n u times the sum A of their magnitudes, and its
- * rounding to binary64, which the definition has, by u A: 1.02 (n + 2) u A, which leaves room for the roundings of A. One term is
- * exact. A number that no boundary of the format is near to is rounded alike before and after the rounding to binary64.
+ * Image: terms w g are rounded, as defined. A sum of n of them is off by 1.01 n u times the sum A of their
+ * magnitudes, and its rounding to binary64, which the definition has, by u A: 1.02 (n + 2) u A, which leaves room for
+ * the roundings of A. One term is exact. A number that no boundary of the format is near to is rounded alike before
+ * and after the rounding to binary64.
  *
- * Grid: products g x of formats below binary64 are exact. Their sum over C channels, in four parts, is off by (C + 4) u times the
- * sum B of their magnitudes, and the definition's rounding by u B. Products with slopes and their sum over T taps are off by (T +
- * 1) u |slope| B more: 1.02 (C + T + 8) u times the sum of |slope| B. Weights and slopes are products of three differences of
- * numbers of 53 bits at most, or of cubics of these, not below 2^-600: nothing underflows beside numbers of 2^-298 and more.
+ * Grid: products g x of formats below binary64 are exact. Their sum over C channels, in four parts, is off by (C +
+ * 4) u times the sum B of their magnitudes, and the definition's rounding by u B. Products with slopes and their sum
+ * over T taps are off by (T + 1) u |slope| B more: 1.02 (C + T + 8) u times the sum of |slope| B. Weights and slopes
+ * are products of three differences of numbers of 53 bits at most, or of cubics of these, not below 2^-600: nothing
+ * underflows beside numbers of 2^-298 and more.
  *
- * Where a term is infinite or NaN, a sum is what IEEE 754's additions give in any order: no finite sum overflows in binary64. */
+ * Where a term is infinite or NaN, a sum is what IEEE 754's additions give in any order: no finite sum overflows in
+ * binary64. */
 #include "samples.h"
 
 #include <math.h>
@@ -28,6 +31,13 @@ static int64_t padded(int64_t n) { return (n + GROUP - 1) / GROUP * GROUP; }
 static int64_t slots_of(const rm_py_sample *s) {
   const int64_t terms = s->points * s->taps;
   return terms < s->size ? terms : s->size;
+}
+
+void rm_py_turn(int64_t rows, int64_t columns, int size, const void *from, void *to) {
+  for (int64_t j = 0; j < columns; j++)
+    for (int64_t i = 0; i < rows; i++)
+      if (size == 4) ((uint32_t *)to)[j * rows + i] = ((const uint32_t *)from)[i * columns + j];
+      else ((uint16_t *)to)[j * rows + i] = ((const uint16_t *)from)[i * columns + j];
 }
 
 int64_t rm_py_sample_workspace(const rm_py_sample *s) {
@@ -52,7 +62,8 @@ static void add(pair *p, double v) {
   p->size += fabs(e);
 }
 
-/* The sum of n terms rounded to binary64, where it is known: lo is off by n u times size at most, twice that after products. */
+/* The sum of n terms rounded to binary64, where it is known: lo is off by n u times size at most, twice that after
+ * products. */
 static int total(const pair *p, int64_t n, double *out) {
   const double err = 2.1 * 0x1p-53 * (double)(n + 2) * p->size + 0x1p-1000 * (p->size != 0.0);
   *out = p->hi + (p->lo + err);

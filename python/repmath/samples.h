@@ -11,11 +11,14 @@ typedef struct {
   const double *weight, *slope;
 } rm_py_sample;
 
+/* Copies a matrix of elements of 2 or 4 bytes by columns. */
+void rm_py_turn(int64_t rows, int64_t columns, int size, const void *from, void *to);
+
 /* The numbers of binary64 that rm_py_sample_gradients takes as its workspace. */
 int64_t rm_py_sample_workspace(const rm_py_sample *s);
 
-/* With respect to the image, dx, the sums of weight g, where terms and sums are rounded to binary64; with respect to the grid,
- * dgrid (points, dims), the sums of slope d over the taps, d the sum of g x over the channels, rounded to binary64. Both are
- * rounded to the format after that. dx or dgrid is NULL where it is not wanted. Returns a bit for each that has a result
- * whose rounding is undecided: 1 for dx, 2 for dgrid. */
+/* With respect to the image, dx, the sums of weight g, where terms and sums are rounded to binary64; with respect to
+ * the grid, dgrid (points, dims), the sums of slope d over the taps, d the sum of g x over the channels, rounded to
+ * binary64. Both are rounded to the format after that. dx or dgrid is NULL where it is not wanted. Returns a bit for
+ * each that has a result whose rounding is undecided: 1 for dx, 2 for dgrid. */
 int rm_py_sample_gradients(const rm_py_sample *s, const void *g, const void *x, void *dx, void *dgrid, double *workspace);

@@ -274,6 +274,7 @@ cdef class Resized(Call):
         cdef char *from_
         cdef char *next_
         cdef rm_status status = 0
+        cdef int64_t planes, turned
         if kwargs or not sizes + 2 <= given <= sizes + 2 + dims or not _each(args[1], dims, 1, made) or type(args[sizes + 1]) is not bool:
             return NotImplemented
         held = _read(args[0], &x)
@@ -295,6 +296,13 @@ cdef class Resized(Call):
         out = _new(args[0], whole, dims + 2, &to)
         memory = Memory(16 * n)
         from_ = x.data
+        # Of many planes with short lines the numbers at each place lie beside each other: lines of all planes.
+        planes = x.shape[0] * x.shape[1]
+        turned = planes if planes >= 32 and max(size[dims - 1], made[dims - 1]) < 16 else 1
+        if turned > 1:
+            from_ = memory.data + 8 * n
+            rm_py_turn(planes, x.n // planes, _SIZES[x.format], x.data, from_)
+            shape[0] = shape[1] = 1
         for k in range(dims):
             d = k if self.gradient else dims - 1 - k
             scale = args[sizes + 2 + d] if given > sizes + 2 + d else None
@@ -302,7 +310,7 @@ cdef class Resized(Call):
                 return NotImplemented
             found = self._terms_of(size[d], made[d], args[sizes + 1], scale, args[0].dtype)
             places, weights, a.taps = found[2], found[3], found[4]
-            a.lines = a.inner = 1
+            a.lines, a.inner = 1, turned
             for i in range(dims + 2):
                 if i < 2 + d:
                     a.lines *= shape[i]
@@ -313,9 +321,11 @@ cdef class Resized(Call):
             steps[2] = _SIZES[x.format]
             steps[1] = a.inner * steps[2]
             steps[0] = a.elements * steps[1]
-            next_ = to.data if k == dims - 1 else memory.data + 8 * n * (k % 2)
+            next_ = to.data if k == dims - 1 and turned == 1 else memory.data + 4 * n * (k % 2)
             with nogil:
                 status = rm_gather_sum(x.format, x.format, &a, from_, steps, next_)
             _raise(status)
             shape[2 + d], from_ = whole[2 + d], next_
+        if turned > 1:
+            rm_py_turn(to.n // planes, planes, _SIZES[x.format], from_, to.data)
         return out

@@ -112,6 +112,16 @@ static uint64_t resolve(const part *p, int64_t i, rm_row_state *state) {
   return rm_function_of_top(&mean, rm_superacc_get_top(&acc), f->format, &state->flags);
 }
 
+/* The result where a sum in binary64 of terms of formats below it is infinite or NaN: it has the sum's class, since no sum of
+ * finite terms overflows. The terms of a NaN need not be read where the exception that they might raise has been raised. */
+static int not_finite(const problem *f, double sum, rm_row_state *state, uint64_t *bits) {
+  if (rm_is_finite(sum) || f->wild || f->format_x == RM_F64) return 0;
+  if (rm_is_nan(sum) && !(state->flags & RM_FLAG_INVALID)) return 0;
+  *bits = rm_is_nan(sum) ? rm_nan_bits(f->format) : rm_infinity_bits(f->format) | (sum < 0.0 ? rm_sign_bit(f->format) : 0);
+  state->tiers.fast++;
+  return 1;
+}
+
 /* raw[i] = the bits of the element of term i, or 0. */
 static void gather(int64_t n, const int64_t *at, const char *x, ptrdiff_t step, int size, char *raw) {
   static const char zero[8] = {0};
@@ -175,12 +185,16 @@ static void sum_of(const part *given, rm_row_state *state) {
   const int64_t by = f->g.mean && first.count ? first.count : 1;
   state->k->sampling->finish(n, 1.1 * ((double)first.count + 2.0) * 0x1p-53, (double)by, by & (by - 1) ? 0x1p-51 : 0.0, sum,
                              low, z);
-  const rm_row_store store = {.n = n, .u = sum, .v = z, .fmt = f->format, .out = out, .undecided = state->undecided};
+  const rm_row_store store = {.n = n, .u = low, .v = z, .fmt = f->format, .out = out, .undecided = state->undecided};
   int64_t left = state->k->store(RM_ROW_GIVEN, &store);
   if (f->wild)
     for (left = 0; left < n; left++) state->undecided[left] = left;
-  for (int64_t i = 0; i < left; i++)
-    rm_write_bits(out + state->undecided[i] * rm_size_of(f->format), resolve(&p, state->undecided[i], state), f->format);
+  for (int64_t i = 0; i < left; i++) {
+    const int64_t at = state->undecided[i];
+    uint64_t bits;
+    if (!not_finite(f, sum[at], state, &bits)) bits = resolve(&p, at, state);
+    rm_write_bits(out + at * rm_size_of(f->format), bits, f->format);
+  }
   state->tiers.fast += n - left;
 }
 

@@ -29,7 +29,7 @@ static void weigh(int64_t n, int terms, const double *const *w, int each, const 
 
 /* sum + low is rounded, and divided, each within u = 2^-53 of the result, and the test takes 2^-52 of it: 2^-51 of either
  * covers that. */
-static void finish(int64_t n, double bound, double divisor, double slack, double *sum, const double *low, double *z) {
+static void finish(int64_t n, double bound, double divisor, double slack, const double *sum, double *low, double *z) {
   const vf64 zero = vf64_set1(0.0), by = vf64_set1(divisor), inverse = vf64_set1(1.0 / divisor);
   for (int64_t i = 0; i < n; i += RM_LANES) {
     const vf64 m = vf64_load(z + i);
@@ -40,7 +40,7 @@ static void finish(int64_t n, double bound, double divisor, double slack, double
       y = vf64_div(y, by);
       err = vf64_mad(vf64_abs(y), vf64_set1(slack), vf64_mul(err, inverse));
     }
-    vf64_store(sum + i, y);
+    vf64_store(low + i, y);
     vf64_store(z + i, err);
   }
 }

@@ -13,9 +13,9 @@ struct rm_sample_kernels {
    * weight. */
   void (*weigh)(int64_t n, int terms, const double *const *w, int each, const double *const *x, double *sum, double *low,
                 double *z);
-  /* sum = the value, z = a bound of its error as RM_ROW_GIVEN takes it, of all T terms divided by `divisor`. bound: 1.1 (T +
+  /* low = the value, z = a bound of its error as RM_ROW_GIVEN takes it, of all T terms divided by `divisor`. bound: 1.1 (T +
    * 2) 2^-53, since low is off by its own roundings alone. With u = 2^-53 and Z the exact z, e + r rounds by u (|e| + |r|),
    * which all together is u Z, and each of the T additions to low by u (1 + T u) Z at most: (T + 1) u (1 + T u) Z, where T u
    * is below 2^-20 and Z at most (1 + 2 T u) z. slack: 0 where the quotient of an exact sum is exact, else 2^-51. */
-  void (*finish)(int64_t n, double bound, double divisor, double slack, double *sum, const double *low, double *z);
+  void (*finish)(int64_t n, double bound, double divisor, double slack, const double *sum, double *low, double *z);
 };
