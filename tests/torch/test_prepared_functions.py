@@ -245,11 +245,11 @@ def images(dtype):
                     g = tensor(dtype, 2, 3, *size, seed=2)
                     yield quick, backward, (g, list(size), list(shape), align_corners)
                 yield quick, forward, (x, list(size), False, *(1.5, None, 0.7)[:dims])
+                yield quick, backward, (turned(g), list(size), list(shape), False, *(1.5, 2.0, None)[:dims])
         many, size = (5, 7, *(3, 2, 4)[:dims]), [4, 5, 3][:dims]  # planes whose numbers at each place come together
         for special in (False, True):
             yield quick, forward, (tensor(dtype, *many, special=special), size, False)
             yield quick, backward, (tensor(dtype, 5, 7, *size, special=special), size, list(many), False)
-                yield quick, backward, (turned(g), list(size), list(shape), False, *(1.5, 2.0, None)[:dims])
 
 
 @pytest.mark.sample(3)
