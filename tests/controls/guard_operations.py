@@ -26,7 +26,7 @@ from pooling_library import pool_of, strides
 from random_library import SELDOM, Random
 from reductions_library import I64, OK, Reductions, pointer
 from scatter_library import call as scatter
-from softmax_library import result
+from softmax_library import call, result
 from special_library import gammas as special_gammas
 from special_library import recurrence
 from statistics_library import dtype_of
@@ -379,6 +379,26 @@ def rows(lib, rng):
     return np.array(found, np.uint64)
 
 
+def columns(lib, rng):
+    """Rows that lie side by side, so that each has a lane."""
+    x = np.array(tuples(rng, "f32", 400, 9))
+    x[::40, 0] = np.nan
+    tame = (rng.standard_normal((304, 9)) * rng.choice([1, 30, 80], (304, 1))).astype("f4")
+    made = []
+    for what, arrays in (
+        ("softmax", [x]),
+        ("softmax", [tame]),
+        ("log_softmax", [x]),
+        ("log_softmax", [tame]),
+        ("softmax_backward", [x, np.roll(x, 1, axis=0)]),
+        ("softmax_backward", [tame, np.abs(tame)]),
+    ):
+        out = np.asfortranarray(np.zeros(arrays[0].shape, "u4"))
+        call(lib, what, "f32", *[np.asfortranarray(a) for a in arrays], out)
+        made += out.ravel().tolist()
+    return np.array(made, np.uint64)
+
+
 def signs_of_wide_rows(lib, rng):
     """Of binary64: zeros beside an inexact mean or sum, and exponentials that are too small for vectors times large factors."""
     found = []
@@ -596,6 +616,7 @@ OPERATIONS = {
     "src/nn/loss/step.h": ["losses", "small_losses"],
     "src/nn/optim/loop.h": ["diverged_steps"],
     "src/nn/optim/step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],
+    "src/nn/softmax/columns.h": ["columns"],
     "src/nn": ["rows", "wild_norms", "pools", "wild_gradients"],
     "src/nn/rows/step.h": ["rows", "wild_norms", "given_norms", "wild_gradients"],
     "src/random": ["draws", "seldom_integers", "dropped_nan", "cancelling_draws", "far_draws", "centred_draws"],

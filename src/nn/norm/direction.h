@@ -72,6 +72,7 @@ RM_FN int rm_direction_step(const rm_direction_row *d, const float *v, const flo
   y = vf64_mul(y, vf64_set1(d->scale));
   vf64 err = vf64_mul(vf64_abs(y), vf64_set1(d->rel));
   if (gradient) err = vf64_mad(vf64_abs(x), vf64_set1(d->err), err);
+  err = vf64_mul(err, vf64_set1(RM_BOUND(1.0)));
   return vf64_store_between_f32(out, vf64_sub(y, err), vf64_add(y, err)) != 0;
 }
 

@@ -8,6 +8,9 @@
 #include "../optim/loop.h"
 #include "loops.h"
 #include "../norm/direction.h"
+#if RM_LANES >= 4
+#include "../softmax/columns.h"
+#endif
 
 extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);
 extern const struct rm_pool_kernels RM_ISA_SYMBOL(rm_pool_table);
@@ -24,6 +27,11 @@ const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     rm_row_round,
     rm_direction_sums,
     rm_direction_store,
+#if RM_LANES >= 4
+    rm_columns_of,
+#else
+    NULL,
+#endif
     {rm_sgd_f16, rm_sgd_bf16, rm_sgd_f32, rm_sgd_f64},
     {rm_adam_f16, rm_adam_bf16, rm_adam_f32, rm_adam_f64},
     {rm_clip_f16, rm_clip_bf16, rm_clip_f32, rm_clip_f64},

@@ -78,6 +78,17 @@ typedef struct {
   int exact; /* every step is rounded to binary64; else `scale` serves, within the bounds */
 } rm_direction_row;
 
+/* RM_COLUMNS columns of n elements next to each other (softmax/columns.h). kind: 0 softmax, 1 log_softmax, 2 the gradient of
+ * softmax, where x is the result and g the gradient with respect to it. Strides are those from row to row, in bytes. */
+enum { RM_COLUMNS = 16 };
+typedef struct {
+  int kind;
+  int64_t n;
+  const char *x, *g;
+  char *out;
+  ptrdiff_t stride_x, stride_g, stride_out;
+} rm_columns;
+
 struct rm_loss_kernels;
 struct rm_pool_kernels;
 struct rm_sample_kernels;
@@ -107,6 +118,9 @@ struct rm_nn_kernels {
   /* Sums of v^2, r v and r^2 (those of r where it is not NULL); and the results of a row: returns whether one is open. */
   void (*direction_sums)(int64_t n, const float *v, const float *r, double *sums);
   int (*direction_store)(const rm_direction_row *d);
+
+  /* The columns of which a result is open. e: room for RM_COLUMNS n numbers. NULL where too few lanes make it pay. */
+  uint32_t (*side_by_side)(const rm_columns *p, double *e, uint32_t *flags);
 
   rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
   rm_clip_fn *clip[4];

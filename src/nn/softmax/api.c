@@ -46,6 +46,44 @@ static rm_status each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, co
   return status;
 }
 
+/* Columns of binary32 by lanes, where the CPU has enough of them and no result lies on an argument; what they leave open goes
+ * to the function of a row. Columns of more elements than MOST are turned, a few at a time. */
+enum { MOST = 1 << 13 };
+typedef struct {
+  rm_columns first; /* of the first block */
+  int64_t rows;
+  rm_row_fn *f; /* of a row of `operation` */
+  const void *operation;
+} column_blocks;
+
+static void column_block(const void *operation, int64_t block, rm_row_state *state) {
+  const column_blocks *b = (const column_blocks *)operation;
+  const int64_t at = block * RM_COLUMNS, left = b->rows - at;
+  uint32_t open = (1u << RM_COLUMNS) - 1;
+  if (left >= RM_COLUMNS) {
+    rm_columns p = b->first;
+    p.x += at * 4, p.out += at * 4;
+    if (p.g) p.g += at * 4;
+    open = state->k->side_by_side(&p, rm_row_buffer(state, 0), &state->flags);
+    state->tiers.fast += (RM_COLUMNS - __builtin_popcount(open)) * p.n;
+  } else {
+    open = (1u << left) - 1;
+  }
+  for (; open; open &= open - 1) {
+    state->limbs = 0;
+    b->f(b->operation, at + __builtin_ctz(open), state);
+  }
+}
+
+static int are_columns(int64_t rows, int64_t n, rm_row_array *const *a, int arrays) {
+  const struct rm_nn_kernels *k = rm_nn_kernels();
+  if (!k || !k->side_by_side || rows < RM_COLUMNS || n < 1 || n > MOST) return 0;
+  const rm_row_array *const out = a[arrays - 1];
+  for (int i = 0; i < arrays - 1; i++)
+    if (a[i]->row != 4 || a[i]->base == out->base) return 0;
+  return out->row == 4;
+}
+
 /* Results that are given as balls are contiguous, and lie apart from the arguments. */
 static rm_status check_balls(int format, int64_t n, const rm_row_array *out, const char *first, const char *second) {
   const int size = rm_size_of(format), contiguous = out->stride == size && out->row == n * size;
@@ -61,6 +99,11 @@ static rm_status run(rm_softmax_problem p) {
   rm_status status = rm_softmax_check(&p);
   if (!status && p.balls) status = check_balls(p.format, p.n, &p.y, p.x.base, p.x.base);
   if (status || p.kind == RM_LOGSUMEXP) return status ? status : rm_each_row(p.rows, p.n, 3, rm_softmax_row, &p);
+  if (p.format == RM_F32 && !p.balls && are_columns(p.rows, p.n, arrays, 2)) {
+    const rm_columns first = {p.kind == RM_LOG_SOFTMAX, p.n, p.x.base, NULL, p.y.base, p.x.stride, 0, p.y.stride};
+    const column_blocks b = {first, p.rows, rm_softmax_row, &p};
+    return rm_each_row((p.rows + RM_COLUMNS - 1) / RM_COLUMNS, RM_COLUMNS * p.n, 3, column_block, &b);
+  }
   return each_row(p.rows, p.n, 3, rm_softmax_row, &p, arrays, 2, rm_size_of(p.format));
 }
 static rm_status run_backward(rm_softmax_gradient_problem p) {
@@ -70,6 +113,11 @@ static rm_status run_backward(rm_softmax_gradient_problem p) {
   if (rm_isa_status()) return RM_ERR_ISA;
   rm_status status = rm_softmax_gradient_check(&p);
   if (!status && p.balls) status = check_balls(p.format, p.n, &p.dx, p.g.base, p.y.base);
+  if (!status && p.format == RM_F32 && !p.balls && !p.of_log && are_columns(p.rows, p.n, arrays, 3)) {
+    const rm_columns first = {2, p.n, p.y.base, p.g.base, p.dx.base, p.y.stride, p.g.stride, p.dx.stride};
+    const column_blocks b = {first, p.rows, rm_softmax_gradient_row, &p};
+    return rm_each_row((p.rows + RM_COLUMNS - 1) / RM_COLUMNS, RM_COLUMNS * p.n, 4, column_block, &b);
+  }
   return status ? status : each_row(p.rows, p.n, 4, rm_softmax_gradient_row, &p, arrays, 3, rm_size_of(p.format));
 }
 
