@@ -83,6 +83,9 @@ RM_API rm_status rm_weight_norm_f32(int64_t rows, int64_t n, const float *v, con
 RM_API rm_status rm_weight_norm_backward_f32(int64_t rows, int64_t n, const float *r, const float *v, const float *g,
                                              float *dv, float *dg);
 
+/* The Euclidean norm of each row, as rm_norm has it, of rows that follow each other. No exception is raised. */
+RM_API rm_status rm_norm_rows_f32(int64_t rows, int64_t n, const float *x, float *norms);
+
 /* Cross entropy of logits x, with n classes in each of `rows` rows. The target of a row is a class, target[i], or, if target
  * is NULL, a row of probabilities. A row whose target is ignore_index does not count. Let w_c be the weight of a class (1 if
  * weight is NULL), s the label smoothing, and p_c the probability of a class, or 1 for the target and 0 for the others. With

@@ -257,6 +257,7 @@ cdef extern from "repmath/repmath.h":
     rm_status rm_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,
                                     const ptrdiff_t *sx, const void *w, const ptrdiff_t *sw, const void *mean, const ptrdiff_t *sm,
                                     const void *variance, const ptrdiff_t *sv, double eps, void *dx, const ptrdiff_t *sdx) nogil
+    rm_status rm_norm_rows_f32(int64_t rows, int64_t n, const float *x, float *norms) nogil
     rm_status rm_weight_norm_f32(int64_t rows, int64_t n, const float *v, const float *g, float *w, float *lengths) nogil
     rm_status rm_weight_norm_backward_f32(int64_t rows, int64_t n, const float *r, const float *v, const float *g, float *dv, float *dg) nogil
     rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,

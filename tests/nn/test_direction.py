@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from exact_oracle import number, rounded
 
 FLOATS = np.ctypeslib.ndpointer(np.float32, flags="C")
 
@@ -152,3 +153,38 @@ def test_gradient_beside_midpoints(isa_library):
     r = np.zeros_like(v)
     r[:, 0], r[:, 1] = -v[:, 1], v[:, 0]
     check(isa_library, v, g, r)
+
+
+def norms(lib, x):
+    out = np.empty(len(x), np.float32)
+    lib.rm_norm_rows_f32.restype, lib.rm_norm_rows_f32.argtypes = ctypes.c_int, [ctypes.c_int64] * 2 + [FLOATS] * 2
+    assert lib.rm_norm_rows_f32(*x.shape, x, out) == 0
+    return out
+
+
+def midpoint_norms(rng, rows):
+    """Rows whose norm is a midpoint of binary32, 5 k, or above it by less than binary64 has beside 25 k^2."""
+    k = rng.integers(2**24 // 10, 2**24 // 6, rows) * 2 + 1
+    x = np.zeros((rows, 5), np.float32)
+    x[:, 0], x[:, 3] = 3 * k, 4 * k
+    x[::2, 4] = 2.0**-5
+    return x
+
+
+def test_norms(isa_library):
+    rng = np.random.default_rng(5)
+    beside = midpoint_norms(rng, 200)
+    with np.errstate(all="ignore"):
+        for x in (beside, *(special(rng, 12, width, wide) for width in (2, 7, 33, 600) for wide in (False, True))):
+            finite = np.isfinite(x).all(1)
+            want = [rounded_length(v) if ok else np.sqrt((v * v).sum()) for v, ok in zip(x, finite, strict=True)]
+            assert (norms(isa_library, x).view(np.uint32) == bits(np.array(want, np.float32))).all()
+    plain = np.sqrt((beside.astype(np.float64) ** 2).sum(1)).astype(np.float32)  # the control
+    assert (plain != norms(isa_library, beside)).sum() > 20
+
+
+def rounded_length(v):
+    """RN32 of the root of the exact sum, from its floor with a sticky bit."""
+    total = sum((Fraction(float(a)) ** 2 for a in v), Fraction(0)) * 4**400
+    root = math.isqrt(total.numerator // total.denominator)
+    return number(rounded(Fraction(2 * root + (root * root != total), 2**401), np.dtype(np.float32)), np.dtype(np.float32))

@@ -253,6 +253,30 @@ def test_memory_that_meets(place):
             assert torch.equal(memory[8:].view(FORMATS[dtype]), of_copies[8:].view(FORMATS[dtype]))
 
 
+EXPANDED = (((300, 1), (300, 40)), ((1, 40), (300, 40)), ((3, 1, 40), (3, 100, 40)), ((), (300, 40)), ((300, 40), (300, 40)))
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_second_operands_that_are_expanded(dtype, general):
+    """They are read where they lie, also into the first one; where that lies over them, they stay."""
+    for k, (small, shape) in enumerate(EXPANDED):
+        x = values(dtype, math.prod(shape), 2 * k).view(shape)
+        y = values(dtype, math.prod(small), 2 * k + 1).view(small).expand(shape)
+        for name in ("div", "mul", "sub", "add"):
+            with rt.reproducible():
+                got, want = getattr(torch, name)(x, y), getattr(torch, name)(x, y.contiguous())
+                into = getattr(x.clone(), name + "_")(y)
+            assert torch.equal(into.view(FORMATS[dtype]), want.view(FORMATS[dtype]))
+            assert got.is_contiguous() and torch.equal(got.view(FORMATS[dtype]), want.view(FORMATS[dtype]))
+    assert not general
+    with rt.reproducible():
+        turned = torch.div(x.t(), y.t()[:, :1].expand(40, 300))
+        assert torch.equal(turned.view(FORMATS[dtype]), (x.t().contiguous() / y.t()[:, :1]).view(FORMATS[dtype]))
+        memory = x.clone()
+        memory.div_(memory[:, :1].expand(300, 40))
+        assert torch.equal(memory.view(FORMATS[dtype]), (x / x[:, :1]).view(FORMATS[dtype]))
+
+
 def test_views_that_mean_other_numbers():
     """Lazy conjugates and negatives hold other numbers than their memory does."""
     z = torch.randn(4, 6, dtype=torch.complex64)

@@ -128,6 +128,22 @@ cdef bint _gathered(object t, Operand *o, list held) except -1:
     return True
 
 
+cdef bint _expanded(object t, Operand *o, const Operand *like) except -1:
+    """The same of a tensor of another one's shape that is expanded along some axes, and contiguous along the others: of what is expanded."""
+    cdef rm_py_strided x
+    cdef int i
+    if not _strided(t, &x, &o.n) or x.format != like.format or x.ndim != like.ndim:
+        return False
+    o.n = 1
+    for i in range(x.ndim - 1, -1, -1):
+        if x.shape[i] != like.shape[i] or (x.shape[i] != 1 and x.stride[i] != 0 and x.stride[i] != o.n * _SIZES[x.format]):
+            return False
+        o.shape[i] = 1 if x.stride[i] == 0 else x.shape[i]
+        o.n *= o.shape[i]
+    o.format, o.ndim, o.data = x.format, x.ndim, <char *>x.data
+    return True
+
+
 cdef bint _same_shape(const Operand *a, const Operand *b) noexcept:
     cdef int i
     if a.ndim != b.ndim:
@@ -326,7 +342,11 @@ cdef class Elementwise(Call):
         if given > tensors + (rule == FORMULA and self.place == tensors) + (rule == BEFORE) + 2 * (rule == CLAMP):
             return False
         for i in range(tensors):
-            if not _operand(args[i], &p.operand[i]) and not (held is not None and _gathered(args[i], &p.operand[i], held)):
+            if _operand(args[i], &p.operand[i]):
+                pass
+            elif i == 1 and rule in (OPERANDS, SUM) and tensors == 2 and self.into != OUT and _expanded(args[1], &p.operand[1], &p.operand[0]):
+                continue
+            elif held is None or not _gathered(args[i], &p.operand[i], held):
                 if i != 1 or rule not in (OPERANDS, SUM, POWER) or not _number(args[1], &p.a):
                     return False
                 p.count = 1

@@ -217,6 +217,8 @@ cdef class Total(Call):
                     sure = _products(x.format, to, rows, n, False, data, memory + (0 if dense else 8 * elements), y.data)
                 elif what == LOGSUMEXP:
                     status = rm_logsumexp(to, rows, n, data, n * _SIZES[to], _SIZES[to], y.data, _SIZES[to])
+                elif kind == NORM and not both and x.format == RM_FORMAT_F32 and to == RM_FORMAT_F32:
+                    status = rm_norm_rows_f32(rows, n, <const float *>data, <float *>y.data)
                 else:
                     for k in range(rows):
                         status |= _statistic(kind, x.format, n, data + k * n * _SIZES[x.format], to, y.data + k * _SIZES[to], ddof)

@@ -22,7 +22,9 @@
 #include <string.h>
 
 #include "../../../include/repmath/nn.h"
+#include "../../../include/repmath/reductions.h"
 #include "../../../crlibm/fp/bits.h"
+#include "../../common/stats.h"
 #include "../../reduce/exact.h"
 #include "../../reduce/statistics.h"
 #include "../../runtime/env.h"
@@ -118,4 +120,26 @@ rm_status rm_weight_norm_f32(int64_t count, int64_t n, const float *v, const flo
 rm_status rm_weight_norm_backward_f32(int64_t count, int64_t n, const float *r, const float *v, const float *g, float *dv,
                                       float *dg) {
   return rows(count, n, r, v, g, dv, dg);
+}
+
+rm_status rm_norm_rows_f32(int64_t count, int64_t n, const float *x, float *norms) {
+  const struct rm_nn_kernels *k = rm_nn_kernels();
+  if (!k) return RM_ERR_ISA;
+  if (count < 0) return RM_STATUS(RM_ERR_SIZE, 0);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
+  const rm_env env = rm_env_enter();
+  int64_t fast = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double sum;
+    k->direction_sums(n, x + i * n, NULL, &sum);
+    const double root = __builtin_sqrt(sum);
+    int known = 1;
+    if (sum == 0.0 || !rm_is_finite(sum)) store(norms + i, root);
+    else known = stored(norms + i, root, RM_DIRECTION_ERR * root);
+    fast += known;
+    if (!known) rm_norm(RM_FORMAT_F32, n, x + i * n, sizeof *x, RM_FORMAT_F32, norms + i);
+  }
+  rm_stats_add(fast, 0, 0);
+  rm_env_leave(env, 0);
+  return RM_OK;
 }
