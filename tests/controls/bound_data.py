@@ -226,6 +226,28 @@ def term_gradients(lib, rng):
     return found
 
 
+def run_gradients(lib, rng):
+    """The same where g is one number for all elements."""
+    found = []
+    for _ in range(400):
+        d, g, m = number(rng, "f32"), number(rng, "f32"), midpoint(rng, "f32", -3)
+        for beta in around(d * g / m):
+            x = np.array([float(d)], "f4"), np.zeros(1, "f4")
+            found += losses_library.backward(lib, "smooth_l1", beta, "f32", "sum", np.array([float(g)], "f4"), *x)
+    return found
+
+
+def run_sums(lib, rng):
+    """The sum of two d^2/(2 beta) beside a midpoint, of which the lesser one makes it longer than a number of binary64."""
+    found = []
+    for _ in range(400):
+        d, e, m = number(rng, "f32"), number(rng, "f32") / 1024, midpoint(rng, "f32", -3)
+        for beta in around((d * d + e * e) / (2 * m)):
+            x = np.array([float(d), float(e)], "f4"), np.zeros(2, "f4")
+            found += losses_library.forward(lib, "smooth_l1", beta, "f32", "sum", *x)
+    return found
+
+
 def term_gradients_in_two_parts(lib, rng):
     """In binary64: g d/beta beside a midpoint, g solved for."""
     found = []

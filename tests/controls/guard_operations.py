@@ -84,6 +84,53 @@ def quick_formulas(lib, rng):
     return found
 
 
+def fused_formulas(lib, rng):
+    """Formulas of one fused operation in whole blocks, with the exceptions: numbers, a few that are not finite, and differences that are no
+    number of binary64."""
+    libm, found = ctypes.CDLL(None), []
+    for which in (0, 3, 4, 5, 6, 15):
+        for fmt in ("f32", "f16"):
+            for kind in range(4):
+                x = [v.astype({"f32": "f4", "f16": "f2"}[fmt]) for v in rng.standard_normal((3, 64))]
+                if kind == 3 and fmt == "f32":  # x + a (y - x) is beside a tie, on its other side than for y - x rounded down
+                    x[0][:], x[1][:] = float.fromhex("-0x1.000002p+3"), float.fromhex("0x1.2p+33")
+                else:
+                    for v in x[: kind + 1]:
+                        v[rng.integers(64)] = (np.nan, np.inf, -np.inf, 0.0)[kind]
+                libm.feclearexcept(61)
+                code, out = formula_library.run(
+                    lib, which, fmt, float.fromhex("0x1.c71c71c0ca458p-55") if kind == 3 else 0.3, x
+                )
+                raised = libm.fetestexcept(13)
+                found += [code, *bits(out).tolist(), raised]
+    return found
+
+
+def loss_runs(lib, rng):
+    """Sums of regression losses and gradients of one number in contiguous arrays, with the exceptions."""
+    libm, found = ctypes.CDLL(None), []
+    for loss, p in losses_library.CASES:
+        for fmt in ("f32", "f16"):
+            for special in ((), (np.inf,), (np.nan,), (-np.inf, -np.inf), (np.inf, 1.0)):
+                x, y = (v.astype({"f32": "f4", "f16": "f2"}[fmt]) for v in 2 * rng.standard_normal((2, 32)))
+                x[3], y[3] = special[0] if special else x[3], special[1] if len(special) > 1 else y[3]
+                if special == (np.inf, 1.0):  # and a difference of two infinities
+                    x[5] = y[5] = np.inf
+                g = np.array([rng.choice([1.0, 0.7])], x.dtype)
+                for call in (
+                    lambda *a: losses_library.forward(lib, *a),
+                    lambda *a, g=g: losses_library.backward(lib, *a[:4], g, *a[4:]),
+                ):
+                    libm.feclearexcept(61)
+                    got = call(loss, p, fmt, "sum", x, y)
+                    found += [*got, libm.fetestexcept(13)]
+    x = (4.0 * np.arange(1, 17)).astype("f4")
+    for y in (-(2.0**-60), 2.0**-60):  # beside ties among subnormal numbers
+        least = np.array([2.0**-149], "f4")
+        found += losses_library.backward(lib, "mse", 0.0, "f32", "mean", least, x, np.full(16, y, "f4"))
+    return found
+
+
 def recurrences(lib, rng):
     """Vectors of numbers with a degree each, from -1 on."""
     x = rng.uniform(-1, 1, 64)
@@ -610,9 +657,11 @@ OPERATIONS = {
     "src/elementwise/special.h": ["flags_of_arrays"],
     "src/nn/formula/convert.h": ["conversions"],
     "src/nn/formula/known.h": ["formula_sums"],
+    "src/nn/formula/fused.h": ["fused_formulas"],
     "src/nn/formula/quick.h": ["quick_formulas"],
     "src/nn/formula/scaled.h": ["formula_ends"],
     "src/nn/formula/step.h": ["formulas"],
+    "src/nn/loss/pairs.h": ["loss_runs"],
     "src/nn/loss/step.h": ["losses", "small_losses"],
     "src/nn/optim/loop.h": ["diverged_steps"],
     "src/nn/optim/step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],

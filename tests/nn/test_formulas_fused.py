@@ -126,3 +126,14 @@ def test_results_that_underflow_keep_their_sign(isa_library, which):
         code, got = run(isa_library, which, "f32", a, [x, *rest][:arity])
         assert code == OK and not got.any()
         assert np.signbit(got).tolist() == [sign] * N
+
+
+def test_differences_that_are_no_number(isa_library):
+    """(1 - a) x + a y beside a tie, on its other side than x + a (y - x) for y - x rounded down to binary64."""
+    x, y = (np.full(N, float.fromhex(v), np.float32) for v in ("-0x1.000002p+3", "0x1.2p+33"))
+    a = float.fromhex("0x1.c71c71c0ca458p-55")
+    code, got = run(isa_library, 5, "f32", a, [x, y])
+    assert code == OK and bits(got).tolist() == [expected(5, "f32", a, [float(x[0]), float(y[0])])] * N
+    difference = Fraction(float(y[0])) - Fraction(float(x[0]))
+    down = float(difference) if Fraction(float(difference)) <= difference else float(np.nextafter(float(difference), -np.inf))
+    assert round_rational(Fraction(float(x[0])) + Fraction(a) * Fraction(down), "f32") != bits(got)[0]

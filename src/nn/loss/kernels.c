@@ -2,6 +2,7 @@
 #include "kernels.h"
 
 #include "entropy_step.h"
+#include "pairs.h"
 #include "step.h"
 
 /* The block is copied: no store of a term can change it. */
@@ -72,4 +73,5 @@ static void entropies(const rm_entropy_block *p) {
 }
 
 extern const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table);
-const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table) = {terms, terms_dd, round_dd, entropies};
+const struct rm_loss_kernels RM_ISA_SYMBOL(rm_loss_table) = {terms,       terms_dd,        round_dd,        entropies,
+                                                             rm_pair_sum, rm_pair_classes, rm_pair_gradient};

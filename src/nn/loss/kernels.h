@@ -42,6 +42,19 @@ typedef struct {
   double *t, *err;
 } rm_entropy_block;
 
+/* Elements next to each other, of a format below binary64 (loss/pairs.h). */
+enum { RM_PAIR_BLOCK = 1024 };
+#define RM_PAIR_SUM_ERR RM_BOUND(0x1p-42)
+typedef struct {
+  int64_t n; /* RM_PAIR_BLOCK at most, of a sum */
+  int format;
+  rm_term_kind kind;
+  const char *x, *y;
+  double b;
+  double c;  /* of a gradient: what its terms are multiplied by, of 2^-400 to 2^400 */
+  int exact; /* c is a power of two, and has no error */
+} rm_pair_run;
+
 struct rm_loss_kernels {
   /* t and err: the term of x, y, g of a format below binary64, within err, which includes 2^-52 of it, or 0. */
   void (*terms)(const rm_term_block *p);
@@ -52,4 +65,10 @@ struct rm_loss_kernels {
   int64_t (*round_dd)(int64_t n, const double *t, const double *low, const double *err, double *out, int64_t *index);
   /* t and err: the term of inputs of a format below binary64, within err, which includes 2^-52 of it, or 0. */
   void (*entropies)(const rm_entropy_block *p);
+  /* The sum of terms of SQUARE or ABSOLUTE, within RM_PAIR_SUM_ERR of it, or what is not finite. */
+  double (*pair_sum)(const rm_pair_run *p);
+  /* RM_ACC_... of what is not finite in the terms. */
+  uint32_t (*pair_classes)(const rm_pair_run *p);
+  /* Results of CLAMPED in binary32; as round_dd. */
+  int64_t (*pair_gradient)(const rm_pair_run *p, char *out, int64_t *index);
 };
