@@ -38,6 +38,10 @@ cdef extern from "ufuncs.h":
     int rm_py_functions(const char *name, rm_py_function **of_format)
     bint rm_py_same_float(object a, object b)
 
+cdef extern from "short_rows.h":
+    int64_t rm_py_short_products(int format, int64_t outer, int64_t n, int64_t inner, const void *x, void *out, unsigned char *open) nogil
+    int rm_py_short_norm(int64_t n, const float *x, float *out) nogil
+
 cdef extern from "samples.h":
     ctypedef struct rm_py_sample:
         int format, dims

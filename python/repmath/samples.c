@@ -127,10 +127,10 @@ static int decided_narrow(int format, double v, double err, uint16_t *out) {
   memcpy(&word, &narrow, 4);
   if (format != F16) word >>= 16;
   else word = size < least ? (uint32_t)(size * 0x1p24) : (word >> 13) - (112u << 10);
-  *out = (uint16_t)(word | (v < 0.0 ? 0x8000u : 0));
+  *out = (uint16_t)(word | (signbit(v) ? 0x8000u : 0));
   return 1;
 }
-static int decided_as(int format, double v, double err, void *out) {
+int rm_py_decided(int format, double v, double err, void *out) {
   return format == F32 ? decided(v, err, (float *)out) : decided_narrow(format, v, err, (uint16_t *)out);
 }
 
@@ -208,8 +208,8 @@ int rm_py_sample_gradients(const rm_py_sample *s, const void *g, const void *x, 
     for (int j = 0; dgrid && j < s->dims; j++) {
       void *const to = (char *)dgrid + (p * s->dims + j) * size_of;
       double v = made[j], err = RM_PY_SAMPLE_BOUND * (bound * off[j] + 0x1p-52 * fabs(v));
-      if (decided_as(s->format, v, err, to)) continue;
-      if (!grid_total(s, g, x, s->format, p, j, &v, &err) || !decided_as(s->format, v, err, to)) open |= 2;
+      if (rm_py_decided(s->format, v, err, to)) continue;
+      if (!grid_total(s, g, x, s->format, p, j, &v, &err) || !rm_py_decided(s->format, v, err, to)) open |= 2;
     }
   }
   if (!dx) return open;
@@ -219,8 +219,8 @@ int rm_py_sample_gradients(const rm_py_sample *s, const void *g, const void *x, 
     for (int64_t c = 0; c < channels; c++) {
       void *const to = (char *)dx + (c * s->size + place[i]) * size_of;
       double v = sum[i * wide + c];
-      if (decided_as(s->format, v, all[i * wide + c] * of_count, to)) continue;
-      if (!image_total(s, g, s->format, place[i], c, &v) || !decided_as(s->format, v, 0.0, to)) open |= 1;
+      if (rm_py_decided(s->format, v, all[i * wide + c] * of_count, to)) continue;
+      if (!image_total(s, g, s->format, place[i], c, &v) || !rm_py_decided(s->format, v, 0.0, to)) open |= 1;
     }
   }
   return open;

@@ -11,6 +11,10 @@ typedef struct {
   const double *weight, *slope;
 } rm_py_sample;
 
+/* Whether the numbers from v - err to v + err round to one number of a format below binary64, which *out becomes; the
+ * ends round by less than err has room for. An infinite or NaN v is that number. */
+int rm_py_decided(int format, double v, double err, void *out);
+
 /* Copies a matrix of elements of 2 or 4 bytes by columns. */
 void rm_py_turn(int64_t rows, int64_t columns, int size, const void *from, void *to);
 

@@ -74,6 +74,16 @@ static int integer_at(const char *x, int format, double *to) {
   return v <= INT64_C(1) << 53 && v >= -(INT64_C(1) << 53);
 }
 
+/* Copies n elements that are `step` bytes apart. */
+static void apart(int64_t n, const char *x, ptrdiff_t step, size_t size, char *to) {
+  if (size == 4)
+    for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, x + i * step, 4);
+  else if (size == 2)
+    for (int64_t i = 0; i < n; i++) memcpy(to + 2 * i, x + i * step, 2);
+  else
+    for (int64_t i = 0; i < n; i++) memcpy(to + 8 * i, x + i * step, 8);
+}
+
 int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *to) {
   const int added = ndim - x->ndim, whole = x->format < 0;
   const size_t size = whole ? 8 : size_of(x->format);
@@ -92,6 +102,19 @@ int rm_py_spread(const rm_py_strided *x, int ndim, const int64_t *shape, char *t
       rm_py_copy_runs(&runs, n / length, to);
       return 1;
     }
+  }
+  const int64_t length = ndim ? shape[ndim - 1] : 1;
+  if (!whole && length > 4) { /* a loop along the last axis for each place of the others */
+    for (int64_t i = 0; i < n; i += length, to += (size_t)length * size) {
+      apart(length, from, step[ndim - 1], size, to);
+      for (int d = ndim - 2; d >= 0; d--) {
+        from += step[d];
+        if (++at[d] < shape[d]) break;
+        from -= step[d] * shape[d];
+        at[d] = 0;
+      }
+    }
+    return 1;
   }
   for (int64_t i = 0; i < n; i++, to += size) {
     if (whole) {

@@ -111,6 +111,35 @@ cdef bint _products(int format, int to, int64_t rows, int64_t n, bint partly, co
     return rm_products(format, rows, n, x, partly, to, out, <unsigned char *>memory) == 0 and memchr(memory, 1, rows * (n if partly else 1)) is NULL
 
 
+cdef bint _short_products(const rm_py_strided *x, uint64_t axes, int64_t elements, Operand *y) noexcept nogil:
+    """Products over one axis, or all, of a dense tensor below binary64. False where partial products leave the range, or many are undecided."""
+    cdef int64_t outer = 1, n = 1, inner = 1, left, i, k
+    cdef char *open_
+    cdef int d, size = _SIZES[x.format]
+    cdef bint good = True
+    for d in range(x.ndim):
+        if axes >> d & 1:
+            n *= x.shape[d]
+        elif n == 1 and (axes >> d) != 0:
+            outer *= x.shape[d]
+        else:
+            inner *= x.shape[d]
+    if outer * n * inner != elements or outer * inner == 0:
+        return False
+    open_ = <char *>malloc(outer * inner + 9 * n)
+    if open_ is NULL:
+        return False
+    left = rm_py_short_products(x.format, outer, n, inner, x.data, y.data, <unsigned char *>open_)
+    good = 0 <= left <= (outer * inner) // 16 + 1
+    for i in range(outer * inner if good and left else 0):
+        if open_[i]:  # its factors one after the other
+            for k in range(n):
+                memcpy(open_ + outer * inner + k * size, x.data + ((i // inner * n + k) * inner + i % inner) * size, size)
+            good = good and _products(x.format, x.format, 1, n, False, open_ + outer * inner, open_ + outer * inner + n * size, y.data + i * size)
+    free(open_)
+    return good
+
+
 cdef class Total(Call):
     """sum, mean, nansum, norm (of order 2), var, std, these with the mean, prod and logsumexp, over any axes. Functions of contiguous rows are
     computed here if rows are contiguous, or if there are few elements, which are copied."""
@@ -133,6 +162,7 @@ cdef class Total(Call):
         cdef uint64_t axes = 0
         cdef rm_status status = 0
         cdef char *memory = NULL
+        cdef bint good
         cdef const char *data
         dims = None
         if what == NORM and len(args) > 1:
@@ -164,14 +194,28 @@ cdef class Total(Call):
             keep = args[2]
         if not _axes_of(args[1] if given > 1 else None, x.ndim, &axes):
             return NotImplemented
-        if what == PRODUCT and (elements > FEW or (given > 1 and type(args[1]) is not int)):
+        if what == PRODUCT and given > 1 and type(args[1]) is not int:
+            return NotImplemented
+        if what == PRODUCT and x.format == to and to != RM_FORMAT_F64 and elements > 0 and _is_dense(&x):
+            shape = [1 if axes >> i & 1 else x.shape[i] for i in range(x.ndim) if keep or not axes >> i & 1]
+            out = args[0].new_empty(shape)
+            if _operand(out, &y) and _short_products(&x, axes, elements, &y):
+                return out
+        if what == PRODUCT and elements > FEW:
             return NotImplemented
         for i in range(x.ndim):
             if axes >> i & 1:
                 n *= x.shape[i]
         rows = elements // n
         spread, solid = not summed, _is_dense(&x)
-        if summed:
+        if summed and rows == 1 and not solid and elements > 64 and what != NANSUM:  # copies take less than steps from number to number
+            memory = <char *>malloc(elements * _SIZES[x.format])
+            if memory is NULL:
+                raise MemoryError("no memory for rows")
+            rm_py_spread(&x, x.ndim, x.shape, memory)
+            x.data, size[0], size[1], size[2], size[3] = memory, 1, 1, 1, elements
+            stride[0] = stride[1] = stride[2] = stride[3] = _SIZES[x.format]
+        elif summed:
             if not _merged(&x, axes, size, stride):
                 return NotImplemented
         else:
@@ -184,12 +228,13 @@ cdef class Total(Call):
             out = args[0].new_empty(shape, dtype=kwargs["dtype"])
         else:
             out = args[0].new_empty(shape)
-        if not _operand(out, &y):
-            return NotImplemented
+        good = _operand(out, &y)
         if both:
             means = args[0].new_empty(shape)
-            if not _operand(means, &z):
-                return NotImplemented
+            good = good and _operand(means, &z)
+        if not good:
+            free(memory)
+            return NotImplemented
         if what == PRODUCT or not dense:
             memory = <char *>malloc(elements * 9)
             if memory is NULL:
@@ -221,6 +266,8 @@ cdef class Total(Call):
                     status = rm_norm_rows_f32(rows, n, <const float *>data, <float *>y.data)
                 else:
                     for k in range(rows):
+                        if what == NORM and to == RM_FORMAT_F32 and n <= 64 and rm_py_short_norm(n, <const float *>(data + k * n * 4), <float *>(y.data + 4 * k)):
+                            continue
                         status |= _statistic(kind, x.format, n, data + k * n * _SIZES[x.format], to, y.data + k * _SIZES[to], ddof)
                         if both:
                             status |= _statistic(MEAN, x.format, n, data + k * n * _SIZES[x.format], to, z.data + k * _SIZES[to], 0.0)
