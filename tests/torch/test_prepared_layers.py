@@ -1,10 +1,14 @@
 """Prepared calls of layers have the bits, the layouts and the errors of the table's functions: norms, products, softmax, attention, windows, losses."""
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch.nn.functional as F  # noqa: E402
+from exact_oracle import number, rounded  # noqa: E402
 from prepared_calls import FORMATS, all_bits, bits, check_alike, checked, gaps, table_alone, tensor, turned  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
@@ -336,8 +340,8 @@ def losses(dtype):
         for a, b in ((x, y), (gaps(x), turned(y)), (x[0, 0], y[1, 1]), (tensor(dtype, 3, 4, special=True), y), (x, x)):
             yield True, forward, (a, b)
             for reduction in range(3):
-                for number in numbers:
-                    yield True, forward, (a, b, reduction, *number)
+                for given in numbers:
+                    yield True, forward, (a, b, reduction, *given)
                     g = tensor(dtype, 3, 4, seed=5).view(a.shape) if reduction == 0 and a.ndim else tensor(dtype, 1)[0]
                     yield True, backward, (g, a, b, reduction, *(number or (() if name == "mse" else (1.0,))))
         yield False, forward, (x, y[0])
@@ -593,3 +597,20 @@ def test_maxima_of_many_planes(dtype):
                 assert bits(whole[k]) == bits(one)
             with table_alone():
                 assert bits(whole) == bits(FUNCTIONS[aten.max_pool2d_with_indices_backward.default](*args))
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 40, 1000, 2000])
+def test_means_that_are_midpoints(n):
+    """Of integers, which are often half-way between two numbers of float32, and of numbers whose sums are not exact in binary64."""
+    rng = np.random.default_rng(n)
+    x = rng.integers(2**22, 2**24, (60, n)).astype(np.float32)
+    x[1::3] *= np.exp2(rng.integers(-9, 0, (20, n))).astype(np.float32)
+    x[2::3, 0] = 2.0**-40
+    with rt.reproducible():
+        mean = torch.native_layer_norm(torch.from_numpy(x), (n,), None, None, 1e-5)[1].ravel().numpy()
+    exact = [sum((Fraction(float(v)) for v in row), Fraction(0)) / n for row in x]
+    want = [number(rounded(v, np.dtype(np.float32)), np.dtype(np.float32)) for v in exact]
+    assert (mean == np.array(want, np.float32)).all()
+    if n == 8:  # the data have midpoints; the control adds in float32
+        assert sum((v * 2).denominator == 1 and v.denominator == 2 and v > 2**23 for v in exact) > 2
+        assert (x.mean(1, dtype=np.float32) != mean).any()

@@ -365,6 +365,26 @@ static int rm_norm_statistic_b32(const rm_dd_ball *value, uint64_t *bits) {
   return (off == 0.0 && value->hi == 0.0) || (low == high && size >= 0x1p-126f && size <= 0x1.fffffep127f);
 }
 
+/* Sets the mean in binary32 where it is a number of binary64 that the sums of its elements make without an error: means of few
+ * numbers, or of integers, are often midpoints, which no bound decides. Returns 0 elsewhere. */
+static int rm_norm_exact_mean(const rm_norm_row *r, uint64_t *bits) {
+  enum { FEW = 1 << 10 };
+  const double n = (double)r->n;
+  double sum = 0.0, off = 0.0;
+  if (r->n > FEW) return 0;
+  for (int64_t k = 0; k < r->n; k++) {
+    double e;
+    sum = rm_two_sum(sum, r->x[k], &e);
+    off += __builtin_fabs(e);
+  }
+  const double mean = sum / n;
+  const float rounded = (float)mean, size = __builtin_fabsf(rounded);
+  /* n has eleven bits at most, and a mean of 42 has an exact product with it */
+  const double most = rm_from_bits64(rm_bits64(mean) & ~((UINT64_C(1) << 11) - 1));
+  *bits = rm_bits32(rounded);
+  return off == 0.0 && mean == most && mean * n == sum && size >= 0x1p-126f && size <= 0x1.fffffep127f;
+}
+
 /* Stores a rounded statistic, which is `value`, or, where that does not decide, by the accurate phase. Ties: n times the mean
  * is an integer in units of the smallest number, and the root y has y^2 (n^2 v) = n^2, integers of fewer bits than those of a
  * result above. */
@@ -372,10 +392,11 @@ static void rm_norm_store_statistic(const rm_norm_row *r, int kind, const rm_dd_
                                     rm_ball_value_fn *ball, char *to, rm_row_state *state) {
   const int format = r->norm->format;
   uint64_t bits;
-  if (kind == RM_SET_INVALID) bits = rm_nan_bits(format);
-  else if (format == RM_F32 && rm_norm_statistic_b32(value, &bits))
-    ;
-  else if (!rm_dd_ball_round(value, format, RM_NEAREST, &state->flags, &bits))
+  const int is_mean = dd_ball == rm_norm_mean_of_set_dd_ball;
+  int known = 0;
+  if (kind == RM_SET_INVALID) bits = rm_nan_bits(format), known = 1;
+  else if (format == RM_F32) known = rm_norm_statistic_b32(value, &bits) || (is_mean && rm_norm_exact_mean(r, &bits));
+  if (!known && !rm_dd_ball_round(value, format, RM_NEAREST, &state->flags, &bits))
     bits = rm_decide(dd_ball, ball, (void *)(uintptr_t)r, 0, format, state);
   rm_write_bits(to, bits, format);
 }

@@ -68,7 +68,7 @@ RM_STATIC double rm_row_exponentials(int64_t n, const double *x, double shift, d
     }
     rm_row_join(&sum, s);
   }
-  return rm_row_total(&sum);
+  return rm_row_total_of(&sum, n);
 }
 
 RM_STATIC void rm_row_moments(int64_t n, const double *x, double shift, double *total, double *square) {
@@ -88,8 +88,8 @@ RM_STATIC void rm_row_moments(int64_t n, const double *x, double shift, double *
     rm_row_join(&s, a);
     rm_row_join(&q, b);
   }
-  *total = rm_row_total(&s);
-  *square = rm_row_total(&q);
+  *total = rm_row_total_of(&s, n);
+  *square = rm_row_total_of(&q, n);
 }
 
 RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
@@ -113,7 +113,7 @@ RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, cons
     }
     for (int j = 0; j < 3; j++) rm_row_join(&s[j], t[j]);
   }
-  for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
+  for (int j = 0; j < 3; j++) sums[j] = rm_row_total_of(&s[j], n);
 }
 
 #if !RM_DEVICE
@@ -136,7 +136,7 @@ RM_STATIC void rm_row_gradients(int64_t n, const double *g, const double *x, dou
     }
     for (int j = 0; j < 3; j++) rm_row_join(&s[j], t[j]);
   }
-  for (int j = 0; j < 3; j++) sums[j] = rm_row_total(&s[j]);
+  for (int j = 0; j < 3; j++) sums[j] = rm_row_total_of(&s[j], n);
 }
 #endif
 

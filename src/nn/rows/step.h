@@ -38,6 +38,17 @@ RM_FN double rm_row_total(const rm_row_sum *sum) {
   return hi + lo;
 }
 
+/* The same of n elements, which are often few: those of half a block are one part, whose lanes are added in a tree. Its chains
+ * are half as long, so that the tree's additions, four at most, are within the bounds. */
+RM_FN double rm_row_total_of(const rm_row_sum *sum, int64_t n) {
+  double h[RM_LANES];
+  if (n > RM_ROW_BLOCK / 2) return rm_row_total(sum);
+  vf64_store(h, sum->hi);
+  for (int half = RM_LANES / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; k++) h[k] += h[k + half];
+  return h[0];
+}
+
 /* e^x for RM_ROW_EXP_MIN <= x <= RM_ROW_EXP_MAX, else 0 below and for NaN. */
 RM_FN vf64 rm_row_exp(vf64 x) {
   const vm64 within = vf64_le(vf64_set1(RM_ROW_EXP_MIN), x);
