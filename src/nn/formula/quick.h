@@ -278,9 +278,17 @@ RM_FN uint32_t rm_quick_loop(const rm_formula_problem *p, int64_t i, int64_t end
         __builtin_memcpy(p->out + at, r, sizeof r);
         continue;
       }
-      if (is_sum && (open & ~vm64_bits(rm_quick_ends_of_sum(formula, &x, &z, &v))) == 0) {
-        rm_store_elements(p->out + at, vf64_select(vf64_is_infinite(v), v, low), RM_F32);
-        continue;
+      if (is_sum) {
+        vf64 found = vf64_select(vf64_is_infinite(v), v, low);
+        uint32_t left = open & ~vm64_bits(rm_quick_ends_of_sum(formula, &x, &z, &v));
+        if (left && formula == RM_FORMULA_QUOTIENT) {
+          left &= ~rm_formula_by_quotient(p, p->x + at, p->y + at, p->z + at, left, &found);
+          if (left) left &= ~rm_formula_by_rule(p, p->x + at, p->y + at, p->z + at, left, &found, &flags);
+        }
+        if (left == 0) {
+          rm_store_elements(p->out + at, found, RM_F32);
+          continue;
+        }
       }
     }
     if (rm_quick_has_odd(formula)) {
