@@ -343,7 +343,7 @@ def losses(dtype):
                 for given in numbers:
                     yield True, forward, (a, b, reduction, *given)
                     g = tensor(dtype, 3, 4, seed=5).view(a.shape) if reduction == 0 and a.ndim else tensor(dtype, 1)[0]
-                    yield True, backward, (g, a, b, reduction, *(number or (() if name == "mse" else (1.0,))))
+                    yield True, backward, (g, a, b, reduction, *(given or (() if name == "mse" else (1.0,))))
         yield False, forward, (x, y[0])
         yield False, forward, (x[:0], y[:0])
     logits, bad = aten.binary_cross_entropy_with_logits.default, tensor(dtype, 3, 4, special=True)

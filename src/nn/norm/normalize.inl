@@ -365,8 +365,8 @@ static int rm_norm_statistic_b32(const rm_dd_ball *value, uint64_t *bits) {
   return (off == 0.0 && value->hi == 0.0) || (low == high && size >= 0x1p-126f && size <= 0x1.fffffep127f);
 }
 
-/* Sets the mean in binary32 where it is a number of binary64 that the sums of its elements make without an error: means of few
- * numbers, or of integers, are often midpoints, which no bound decides. Returns 0 elsewhere. */
+/* Sets the mean in binary32 where it is a number of binary64 that the sums of its elements make without an error: means of
+ * few numbers, or of integers, are often midpoints, which no bound decides. Returns 0 elsewhere. */
 static int rm_norm_exact_mean(const rm_norm_row *r, uint64_t *bits) {
   enum { FEW = 1 << 10 };
   const double n = (double)r->n;

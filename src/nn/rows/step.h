@@ -38,8 +38,8 @@ RM_FN double rm_row_total(const rm_row_sum *sum) {
   return hi + lo;
 }
 
-/* The same of n elements, which are often few: those of half a block are one part, whose lanes are added in a tree. Its chains
- * are half as long, so that the tree's additions, four at most, are within the bounds. */
+/* The same of n elements, which are often few: those of half a block are one part, whose lanes are added in a tree. Its
+ * chains are half as long, so that the tree's additions, four at most, are within the bounds. */
 RM_FN double rm_row_total_of(const rm_row_sum *sum, int64_t n) {
   double h[RM_LANES];
   if (n > RM_ROW_BLOCK / 2) return rm_row_total(sum);
