@@ -52,27 +52,30 @@ static double value_at(const void *x, int format, int64_t i) {
 /* A sum in two parts, hi + lo, and the sum of the magnitudes of what has gone to lo. */
 typedef struct {
   double hi, lo, size;
+  int rounded; /* whether an addition to lo was: else the pair is the sum */
 } pair;
 
 /* Two-sum: the error of an addition, exactly (Knuth); without any, the sum is exact. */
 static void add(pair *p, double v) {
   const double sum = p->hi + v, part = sum - p->hi, e = (p->hi - (sum - part)) + (v - part);
   p->hi = sum;
-  p->lo += e;
+  const double low = p->lo + e, own = low - p->lo;
+  p->rounded |= (p->lo - (low - own)) + (e - own) != 0.0;
+  p->lo = low;
   p->size += fabs(e);
 }
 
 /* The sum of n terms rounded to binary64, where it is known: lo is off by n u times size at most, twice that after
  * products. */
 static int total(const pair *p, int64_t n, double *out) {
-  const double err = 2.1 * 0x1p-53 * (double)(n + 2) * p->size + 0x1p-1000 * (p->size != 0.0);
+  const double err = p->rounded ? 2.1 * 0x1p-53 * (double)(n + 2) * p->size + 0x1p-1000 : 0.0;
   *out = p->hi + (p->lo + err);
   return *out == p->hi + (p->lo - err);
 }
 
 /* Element c of place k of the image's gradient, rounded to binary64. g is in a format of value_at. */
 static int image_total(const rm_py_sample *s, const void *g, int format, int64_t k, int64_t c, double *out) {
-  pair sum = {0.0, 0.0, 0.0};
+  pair sum = {0.0, 0.0, 0.0, 0};
   for (int64_t t = 0; t < s->taps; t++)
     for (int64_t p = 0; p < s->points; p++)
       if (s->at[t * s->points + p] == k) add(&sum, s->weight[t * s->points + p] * value_at(g, format, c * s->points + p));
@@ -82,10 +85,10 @@ static int image_total(const rm_py_sample *s, const void *g, int format, int64_t
 /* Coordinate j of the gradient of place p: the sum of exact products, each in two parts, and its bound. */
 static int grid_total(const rm_py_sample *s, const void *g, const void *x, int format, int64_t p, int j, double *out,
                       double *err) {
-  pair all = {0.0, 0.0, 0.0};
+  pair all = {0.0, 0.0, 0.0, 0};
   for (int64_t t = 0; t < s->taps; t++) {
     const int64_t k = s->at[t * s->points + p];
-    pair sum = {0.0, 0.0, 0.0};
+    pair sum = {0.0, 0.0, 0.0, 0};
     double d;
     if (k < 0) continue;
     for (int64_t c = 0; c < s->channels; c++)
