@@ -31,16 +31,16 @@ cdef struct Operand:
 cdef ExchangeAPI *_exchange = NULL
 cdef object _tensor_class = None, _parameter_class = None, _empty_like = None, _entered = None
 cdef dict _known = None
-cdef object _compiling = None, _formats = frozenset(), _silence = None
+cdef object _compiling = None, _formats = frozenset(), _silence = None, _dtype_class = None
 cdef dict _calls = {}  # id of an operator's overload -> its call
 cdef dict _table = {}  # an operator's overload -> the table's function, which takes what the call does not
 
 
 def prepare_torch(torch, entered, dict known):
     """What the calls use of PyTorch: its classes and allocation; the variable of entered blocks, and the parameters that were made in one."""
-    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _compiling, _formats, _silence
+    global _exchange, _tensor_class, _parameter_class, _empty_like, _entered, _known, _compiling, _formats, _silence, _dtype_class
     import numpy
-    _silence = numpy.errstate
+    _silence, _dtype_class = numpy.errstate, torch.dtype
     _formats = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
     _dtype_formats.update({
         torch.float16: RM_FORMAT_F16, torch.bfloat16: RM_FORMAT_BF16, torch.float32: RM_FORMAT_F32, torch.float64: RM_FORMAT_F64

@@ -206,8 +206,8 @@ cdef void _put_one(char *to, int format, int64_t i, bint one) noexcept nogil:
 
 
 cdef class Filled(Call):
-    """PyTorch's own operator that makes a tensor of numbers, where every format that it may have holds these: booleans, integers of 8 bits, 0, 1 and
-    infinities; or, for `counts`, a range of integers."""
+    """PyTorch's own operator that makes a tensor of numbers, where every format that it may have holds these: booleans, integers of 8 bits, also as
+    floating-point numbers, and infinities; or, for `counts`, a range of integers."""
 
     cdef object overload
     cdef bint counts
@@ -229,7 +229,7 @@ cdef class Filled(Call):
                 if type(v) is not int or dtype is _bool:
                     return NotImplemented
             elif type(v) is float:
-                if v != 0 and v != 1 and not isinf(v):
+                if not isinf(v) and not (-256 <= v <= 256 and v == <int>v):
                     return NotImplemented
             elif type(v) is not bool and (type(v) is not int or not -256 <= v <= 256):
                 return NotImplemented

@@ -14,6 +14,7 @@ _QUIET = (
 cdef struct Kinds:
     int tensors, format
     bint others, several  # whether tensors are not of one of the formats, and are of several of these
+    bint inexact  # whether there is a tensor, a number or a dtype that is not of integers
 
 
 cdef bint _known_kinds(object values, Kinds *k) except -1:
@@ -30,6 +31,7 @@ cdef bint _known_kinds(object values, Kinds *k) except -1:
                 return False
             k.tensors += 1
             format = _format(&v)
+            k.inexact = k.inexact or (v.type.code != 0 and v.type.code != 1 and v.type.code != 6)  # of DLPack: integers, bool
             if format < 0:
                 k.others = True
             elif k.format < 0:
@@ -39,9 +41,15 @@ cdef bint _known_kinds(object values, Kinds *k) except -1:
         elif kind is list or kind is tuple:
             if not _known_kinds(t, k):
                 return False
+        elif kind is float or kind is complex or (kind is _dtype_class and (t.is_floating_point or t.is_complex)):
+            k.inexact = True
         elif isinstance(t, _tensor_class):
             return False
     return True
+
+
+cdef void _no_kinds(Kinds *k) noexcept:
+    k.tensors, k.format, k.others, k.several, k.inexact = 0, -1, False, False, False
 
 
 cdef bint _has_devices = False
@@ -56,7 +64,7 @@ def prepare_devices():
 cdef bint _in_main_memory(tuple args, dict kwargs) except -1:
     """Whether the arguments are plain tensors of the CPU, and the result is to be one."""
     cdef Kinds k
-    k.tensors, k.format, k.others, k.several = 0, -1, False, False
+    _no_kinds(&k)
     if kwargs:
         device = kwargs.get("device")
         if (device is not None and device.type != "cpu") or not _known_kinds(kwargs.values(), &k):
@@ -75,13 +83,13 @@ cdef class Failure:
 
 cdef object _by_table(func, tuple args, dict kwargs):
     """Returns what the table's function for the operator returns for plain tensors, NotImplemented for others. `of_floats` is the function
-    without checks, for tensors of one format."""
+    without checks, for tensors of one format; of `integers` alone PyTorch's own operator serves."""
     cdef Kinds k
     cdef fenv_t saved
     function = _table.get(func)
     if function is None:
         return NotImplemented
-    k.tensors, k.format, k.others, k.several = 0, -1, False, False
+    _no_kinds(&k)
     if not _known_kinds(args, &k) or _compiling() is not None:
         return NotImplemented
     if kwargs:
@@ -90,6 +98,8 @@ cdef object _by_table(func, tuple args, dict kwargs):
             return NotImplemented
     if k.tensors == 0:
         return NotImplemented
+    if not k.inexact and getattr(function, "integers", False):
+        return func(*args, **kwargs) if kwargs else func(*args)
     if not k.others and not k.several and (not kwargs or "dtype" not in kwargs):
         function = getattr(function, "of_floats", function)
     fegetenv(&saved)
@@ -185,7 +195,7 @@ cdef class Dispatch:
             about = _roundings[id(func)] = innermost.about(func)
         if about.name is None:
             return NotImplemented
-        k.tensors, k.format, k.others, k.several = 0, -1, False, False
+        _no_kinds(&k)
         if not _known_kinds(args, &k) or (kwargs and not _known_kinds(kwargs.values(), &k)) or _compiling() is not None or _any_autocast():
             _exclude(_key, True)
             try:
@@ -262,17 +272,18 @@ def prepare_linear(overload, exclude, key):
 
 # What says that PyTorch would do nothing with a linear map but compose it: its questions, and the key sets of plain tensors.
 cdef object _grad_enabled = None, _autocasts = None, _modes = None, _traced = None, _keys_of = None, _is_included = None, _is_excluded = None
-cdef object _duals = None, _mm = None, _addmm = None
+cdef object _duals = None
 cdef frozenset _plain_keys = frozenset()
+cdef object _linear_default = None
 
 
 def prepare_linear_alone(torch):
     """Sets what a linear map without gradients asks PyTorch."""
-    global _grad_enabled, _autocasts, _modes, _traced, _keys_of, _is_included, _is_excluded, _duals, _mm, _addmm, _plain_keys
+    global _grad_enabled, _autocasts, _modes, _traced, _keys_of, _is_included, _is_excluded, _duals, _plain_keys, _linear_default
     _grad_enabled, _autocasts, _modes = torch.is_grad_enabled, torch.is_autocast_enabled, torch._C._len_torch_dispatch_stack
     _traced, _keys_of, _duals = torch._C._get_tracing_state, torch._C._dispatch_keys, torch.autograd.forward_ad
     _is_included, _is_excluded = torch._C._dispatch_tls_is_dispatch_key_included, torch._C._dispatch_tls_is_dispatch_key_excluded
-    _mm, _addmm = torch.ops.aten.mm.default, torch.ops.aten.addmm.default
+    _linear_default = torch.ops.aten.linear.default
     with torch.inference_mode():
         without = torch.empty(0)
     _plain_keys = frozenset(_keys_of(t).raw_repr() for t in (torch.empty(0), torch.nn.Parameter(torch.empty(0)), without))
@@ -302,21 +313,10 @@ cdef bint _is_alone(tuple tensors) except -1:
 cdef object _linear_alone(input, weight, bias):
     """A linear map of plain tensors for which nothing but its product is to be done: without gradients, autocast or other modes. It is what
     PyTorch's composition comes to, without its dispatcher. NotImplemented for any other."""
-    cdef Call call
-    cdef int ndim
     if _grad_enabled() or not _is_alone((input, weight) if bias is None else (input, weight, bias)):
         return NotImplemented
-    ndim = input.ndim
-    if ndim < 2 or weight.ndim != 2 or (bias is not None and bias.ndim != 1) or input.shape[ndim - 1] != weight.shape[1]:
-        return NotImplemented
-    call = _calls.get(id(_mm if bias is None else _addmm))
-    if call is None or not call.quiet:
-        return NotImplemented
-    rows = input if ndim == 2 else input.reshape(-1, weight.shape[1])
-    made = _prepared(call, (rows, weight.t()) if bias is None else (bias, rows, weight.t()), {})
-    if made is NotImplemented or ndim == 2:
-        return made
-    return made.view(*input.shape[:ndim - 1], weight.shape[0])
+    call = _calls.get(id(_linear_default))
+    return NotImplemented if call is None else _prepared(<Call>call, (input, weight, bias), None)
 
 
 cdef object _rms_norm_otherwise = None

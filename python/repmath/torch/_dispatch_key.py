@@ -4,7 +4,7 @@ A mode written in Python costs each operator, views included, some 4 microsecond
 cheaper: while it is included in a thread's key set, the dispatcher calls what is registered for it, and ignores it where nothing is.
 
 The key "Fake" lies below autograd, directly above that of modes, and has no kernel in PyTorch. Nothing is registered for views and for
-memory that is not initialised. All else goes to one function of the library, with the arguments that a mode would get. Modes that are entered
+what reads no element. All else goes to one function of the library, with the arguments that a mode would get. Modes that are entered
 inside of a block must see an operator before the library does, and tensors of classes that have a __torch_dispatch__ must handle it
 themselves: then the library is a mode, too.
 
@@ -26,17 +26,18 @@ WHOLE_KEY: Any = torch._C._parse_dispatch_key(_WHOLE_NAME)
 STEPS_KEY: Any = torch._C._parse_dispatch_key(_STEPS_NAME)
 _LIBRARIES: list[Library] = []  # what is registered lasts as long as these
 
-# They make tensors whose elements are not set.
-_ALLOCATIONS = frozenset(
-    {"empty.memory_format", "empty_like.default", "empty_strided.default", "new_empty.default", "new_empty_strided.default"}
+# They make tensors whose elements are not set, or zeros, or take memory for another shape.
+_UNREAD = frozenset(
+    """empty.memory_format empty_like.default empty_strided.default new_empty.default new_empty_strided.default zeros.default
+    zeros_like.default new_zeros.default is_same_size.default _unsafe_view.default as_strided_.default""".split()
 )
 
 
-def is_view(overload: Any) -> bool:
-    """Whether an operator returns views of its arguments, or memory that is not set: then nothing that it calls in turn rounds."""
+def reads_nothing(overload: Any) -> bool:
+    """Whether an operator returns views of its arguments, or reads no element: then nothing that it calls in turn rounds."""
     returned = overload._schema.returns
     views = bool(returned) and all(r.alias_info is not None and not r.alias_info.is_write for r in returned)
-    return views or overload._schema.name.partition("::")[2] + "." + overload._overloadname in _ALLOCATIONS
+    return views or overload._schema.name.partition("::")[2] + "." + overload._overloadname in _UNREAD
 
 
 def register(called: Callable[..., Any], passed: list[Any]) -> None:
@@ -46,6 +47,8 @@ def register(called: Callable[..., Any], passed: list[Any]) -> None:
     for overload in passed:
         name, overload_name = overload._schema.name.partition("::")[2], overload._overloadname
         aten.impl(name if overload_name == "default" else f"{name}.{overload_name}", fallthrough_kernel)
+    for name in ("promote_types", "result_type.Tensor", "result_type.Scalar", "can_cast"):  # of types alone
+        aten.impl(name, fallthrough_kernel)
     _LIBRARIES.extend((every, aten))
 
 

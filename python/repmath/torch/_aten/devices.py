@@ -16,7 +16,7 @@ from ..._cuda import _library
 from ..._cuda._array import Unsupported
 from .._deviations import HEAD
 from .._device_tensors import KINDS, is_on_device, sent
-from .._dispatch_key import is_view
+from .._dispatch_key import reads_nothing
 from .._ops.operator import KERNELS as KERNELS_OF
 from .._tensors import FORMATS, fills_memory
 from .common import Uncovered
@@ -88,7 +88,7 @@ def _kept(source: torch.dtype, to: torch.dtype) -> bool:
 def _moves(func: Any, function: Any, args: Any, kwargs: Any) -> bool:
     """Whether PyTorch's own operator does the same on the device."""
     base = func.overloadpacket.__name__
-    if base in _WITHOUT_NUMBERS or is_view(func):
+    if base in _WITHOUT_NUMBERS or reads_nothing(func):
         return True
     if function is False:
         return False

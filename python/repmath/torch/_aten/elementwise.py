@@ -333,6 +333,7 @@ def hardswish_backward(g: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return torch.where(x > 3, g, torch.where(x < -3, g.new_zeros(()), inside))
 
 
+@integers
 @kernel
 def to_copy(
     x: torch.Tensor,

@@ -299,6 +299,8 @@ def _without_gaps(overload: Any, call: _core.Call, function: Any, large: bool) -
     made = before(function)
     if hasattr(function, "of_floats"):
         made.of_floats = before(function.of_floats)
+    if hasattr(function, "integers"):
+        made.integers = function.integers
     return made
 
 

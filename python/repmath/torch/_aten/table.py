@@ -192,6 +192,7 @@ def _entry(operator: Operator, overload: Any) -> Callable[..., Any] | None:
                 return overload(*arguments, **keywords)
             return function(*arguments, **keywords)
 
+        made.integers = True  # type: ignore[attr-defined]
     if made is not of_floats:
         made.of_floats = of_floats  # type: ignore[attr-defined]  # for tensors of one format alone, which need no check
     return made

@@ -20,7 +20,7 @@ from .. import _sharded
 from .._aten.collectives import REDUCTIONS
 from .._aten.common import Uncovered
 from .._aten.guards import tensors_in
-from .._dispatch_key import is_view, native
+from .._dispatch_key import native, reads_nothing
 from .._tensors import as_tensor
 from . import graph
 from .exchange import reduced
@@ -281,7 +281,7 @@ class Gradients:
 
     def _mapped(self, func: Any, args: Any, kwargs: Any) -> Any:
         """An operator that reads deferred sums."""
-        if func in _UNREAD or is_view(func):
+        if reads_nothing(func):
             return NotImplemented
         if func in (_aten.add.Tensor, _aten.add_.Tensor):
             x, y = args
@@ -309,11 +309,6 @@ class Gradients:
             found = [_placed(u, index, tuple(args[1])) for u in self._uses(args[0])]
             return self.defer([Use(r) for r in found], args[0], args[1])
         raise Uncovered("it follows a sum over the batch, which exact gradients defer")
-
-
-# Operators that read no elements.
-_UNREAD = frozenset((_aten.zeros_like.default, _aten.new_zeros.default, _aten.empty_like.default, _aten.new_empty.default,
-                     _aten.new_empty_strided.default, _aten.is_same_size.default, _aten._unsafe_view.default))  # fmt: skip
 
 
 def _has_storage(t: torch.Tensor) -> bool:
