@@ -13,8 +13,21 @@
   }                                                                                                       \
   for (; i < n; i++, from += stride, to += step) __builtin_memcpy(to, from, sizeof(type));
 
+/* One element at all n places, which are neighbours: what is there is copied behind itself. */
+static void fill(char *to, const char *from, size_t bytes, size_t size) {
+  for (size_t have = 0; have < bytes;) {
+    const size_t more = have == 0 ? size : have < bytes - have ? have : bytes - have;
+    __builtin_memcpy(to + have, have == 0 ? from : to, more);
+    have += more;
+  }
+}
+
 void rm_copy_elements(char *to, ptrdiff_t step, const char *from, ptrdiff_t stride, int64_t n, int size) {
   int64_t i = 0;
+  if (stride == 0 && step == size && n > 16) {
+    fill(to, from, (size_t)n * (size_t)size, (size_t)size);
+    return;
+  }
   switch (size) {
     case 2: RM_COPY(uint16_t) break;
     case 4: RM_COPY(uint32_t) break;

@@ -161,9 +161,12 @@ RM_STATIC void rm_begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_s
 RM_FORMULA double rm_class_probability(const rm_entropy_row *r, int64_t c) {
   return r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
 }
-/* q_c, and |q|_c (above). */
-RM_FORMULA double rm_entropy_class_weight(const rm_entropy_row *r, int64_t c, double *size) {
-  const double s = r->f->p.label_smoothing, a = (1.0 - s) * rm_class_probability(r, c), b = s / (double)r->f->p.n;
+/* What smoothing gives to each class: once a row, since a compiler divides again after each store. */
+RM_FORMULA double rm_entropy_rest(const rm_entropy_row *r) { return r->f->p.label_smoothing / (double)r->f->p.n; }
+
+/* q_c, and |q|_c (above); b is rm_entropy_rest. */
+RM_FORMULA double rm_entropy_class_weight(const rm_entropy_row *r, int64_t c, double b, double *size) {
+  const double a = (1.0 - r->f->p.label_smoothing) * rm_class_probability(r, c);
   *size = (__builtin_fabs(a) + b) * __builtin_fabs(r->w[c]);
   return (a + b) * r->w[c];
 }
@@ -195,9 +198,11 @@ RM_FORMULA double rm_entropy_special_loss(const rm_entropy_row *r, double m, rm_
   double sum = 0.0;
   int nan = 0;
   if (!rm_is_finite(m)) sum = rm_from_bits64(rm_nan_bits(RM_F64)), nan = rm_is_nan(m);
+  const double *const given = r->f->p.probability ? r->p : r->w; /* else a probability is 0 or 1 */
   for (int64_t c = first; c < end; c++) {
-    const double x = r->x[c], w = r->w[c], p = rm_class_probability(r, c);
-    if (rm_is_finite(x) && rm_is_finite(w) && rm_is_finite(p)) continue;
+    const double x = r->x[c], w = r->w[c];
+    if (rm_is_finite(x) && rm_is_finite(w) && rm_is_finite(given[c])) continue;
+    const double p = rm_class_probability(r, c);
     nan |= rm_is_nan(x) || rm_is_nan(w) || rm_is_nan(p);
     sum += rm_class_sign(r, c, state) * (rm_is_finite(x) ? 1.0 : -x); /* an infinite weight meets log(...) - x_c > 0 */
     if (state->deferred) return 0.0;
@@ -240,9 +245,11 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   if (f->format != RM_F64 && rm_smooth_enough(f)) {
     const int64_t at = RM_ROW_FIRST(n, r.x, m), first = rm_first_class(&r), end = rm_end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
-    for (int64_t c = first; c < end; c++) {
-      double size;
-      const double q = rm_entropy_class_weight(&r, c, &size), below = m - r.x[c];
+    const double rest = rm_entropy_rest(&r), share = 1.0 - f->p.label_smoothing;
+    const double *const x = r.x, *const p = f->p.probability ? r.p : NULL, *const w = r.w;
+    for (int64_t c = first; c < end; c++) { /* rm_entropy_class_weight, which is called where code is to be small */
+      const double a = share * (p ? p[c] : c == r.target ? 1.0 : 0.0), below = m - x[c];
+      const double q = (a + rest) * w[c], size = (__builtin_fabs(a) + rest) * __builtin_fabs(w[c]);
       t += q * below, t_size += size * below, q_sum += q, q_size += size;
     }
     RM_ROW_SYNC();
@@ -489,9 +496,10 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   } else if (known) {
     double q_sum = 0.0, q_low = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is
                                                                   negative */
+    const double rest = rm_entropy_rest(&r);
     for (int64_t c = 0; c < n; c++) {
       double magnitude, left;
-      q[c] = rm_entropy_class_weight(&r, c, &magnitude);
+      q[c] = rm_entropy_class_weight(&r, c, rest, &magnitude);
       q_sum = rm_two_sum(q_sum, q[c], &left);
       q_low += left, q_size += magnitude, lost += magnitude - __builtin_fabs(q[c]);
     }
