@@ -1,10 +1,12 @@
 """The tables of README.md and docs/performance.md, from bench/results: python bench/table.py [--write README.md] [--full FILE]
 
-README has six rows of the best instruction set measured, between the lines <!-- bench:begin --> and <!-- bench:end -->. --full writes
-every measurement to a file. Needs nothing but Python.
+README has the rows of the best instruction set measured, between the lines <!-- bench:begin --> and <!-- bench:end -->. --full writes
+every measurement of `make bench`, and how the ratios of `make sweep` are distributed, between such lines of another file. Needs nothing but
+Python.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import re
@@ -12,6 +14,7 @@ import re
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 LIBRARIES = ("NumPy", "SciPy", "PyTorch")
 ISAS = ("amx", "avx512bf16", "avx512", "avx2", "neon", "base")
+LIMIT = 15  # ratios above it are listed
 NOTHING = "Not measured yet: run `make bench`, then `make bench-table`."
 
 
@@ -111,6 +114,16 @@ def readme():
         (f"{name}, f32, geometric mean", groups[group]["fastest"], groups[group]["PyTorch"]) for group, name in GROUPS.items()
     ]
     rows += [(name, max(cases[name].values()), cases[name].get("PyTorch")) for name in CASES]
+    of_models = [
+        r for r in swept(data["machine"]["isa"])[0] if r["group"] == "models" and (r["dtype"], r["threads"]) == ("f32", 1)
+    ]
+    for what, name in (("step", "training steps"), ("generate", "generating text")):
+        ratios = [r["ratio"] for r in of_models if r["direction"] == what]
+        if ratios:
+            median, _, _, largest = quantiles(ratios)
+            rows.append(
+                (f"{name}, {len(ratios)} small models, f32, 1 thread: median; the largest is {largest:.2f}", median, median)
+            )
     versions = data["machine"]["versions"]
     return "\n".join(
         [
@@ -125,8 +138,109 @@ def readme():
     )
 
 
-def tables():
+def swept(isa):
+    """The results of a sweep, and what machine they are of; the last result of a case counts."""
+    path = RESULTS / "sweep" / f"{isa}.jsonl"
+    found, about = {}, None
+    for text in path.read_text().splitlines() if path.exists() else ():
+        try:
+            line = json.loads(text)
+        except ValueError:  # the end of a sweep that was stopped while it wrote
+            continue
+        about = line.get("machine", about)
+        if "case" in line and "began" not in line:
+            found[line["case"]] = line
+    return [r for r in found.values() if "ratio" in r], about
+
+
+def quantiles(ratios):
+    """The median, what 90 % and 99 % are below, and the largest."""
+    ordered = sorted(ratios)
+    return [ordered[min(len(ordered) - 1, int(q * len(ordered)))] for q in (0.5, 0.9, 0.99)] + [ordered[-1]]
+
+
+def distribution(name, cases):
+    values = " | ".join(f"{v:.2f}" for v in quantiles([r["ratio"] for r in cases]))
+    return f"| {name} | {len(cases)} | {values} |"
+
+
+def rows_of_sweep(results):
+    """How the ratios are distributed: of models by what they do, of all else by group."""
+    yield "| what | cases | median | 90 % are below | 99 % are below | largest |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    threads = sorted({r["threads"] for r in results})
+    for n, models in itertools.product(threads, (True, False)):
+        parts = {}
+        for r in results:
+            if r["threads"] == n and (r["group"] == "models") == models:
+                name = f"models, {r['direction']}" if models else r["group"]
+                parts.setdefault((name, r["dtype"]), []).append(r)
+        of = f"{n} thread" + "s" * (n > 1)
+        for (name, dtype), cases in sorted(parts.items()):
+            yield distribution(f"{name}, {dtype}, {of}", cases)
+        if not models and parts:
+            yield distribution(f"all but models, {of}", [r for cases in parts.values() for r in cases])
+
+
+def rows_of_models(results):
+    """Of each family the ratios of a training step and of generate."""
+
+    def kind(r):
+        return r["direction"], r["dtype"], r["threads"], int(r["shape"].split()[0])
+
+    kinds = sorted(set(map(kind, results)), key=lambda k: (k[0] != "step", k[1] != "f32", *k[2:]))
+    yield f"| family | {' | '.join(heading(*k) for k in kinds)} |"
+    yield "| --- " * (len(kinds) + 1) + "|"
+    families = {}
+    for r in results:
+        families.setdefault(r["name"], {})[kind(r)] = f"{r['ratio']:.2f}"
+    for name, found in sorted(families.items()):
+        yield f"| {name} | {' | '.join(found.get(k, '') for k in kinds)} |"
+
+
+def heading(what, dtype, threads, width):
+    return f"{what}, {dtype}, {threads} thread{'s' * (threads > 1)}, {width} wide"
+
+
+def rows_above(results, limit):
+    """The largest ratio above the limit of each function and direction."""
+    yield "| function | shape | values | ratio |"
+    yield "| --- | --- | --- | --- |"
+    worst = {}
+    for r in results:
+        if (
+            r["ratio"] > limit
+            and r["ratio"] > worst.get((r["group"], r["name"], r["direction"], r["dtype"]), r | {"ratio": 0})["ratio"]
+        ):
+            worst[r["group"], r["name"], r["direction"], r["dtype"]] = r
+    for (_, name, direction, dtype), r in sorted(worst.items(), key=lambda item: -item[1]["ratio"]):
+        yield f"| {name}, {direction}, {dtype} | {r['shape']} | {r['values']} | {r['ratio']:.1f} |"
+
+
+def sweeps():
     out = []
+    for isa in ISAS:
+        results, about = swept(isa)
+        if not results:
+            continue
+        models = [r for r in results if r["group"] == "models"]
+        out += [
+            f"## Operators and whole models with {isa}",
+            "",
+            f"{machine({'machine': about})}. Ratios are repmath's time divided by that of PyTorch or NumPy, as the median of runs in turn; on one thread it is the time of the CPU.",
+            "",
+            *rows_of_sweep(results),
+            "",
+        ]
+        if models:
+            out += ["### Families of models", "", *rows_of_models(models), ""]
+        if any(r["ratio"] > LIMIT for r in results):
+            out += [f"### Above {LIMIT} times", "", *rows_above(results, LIMIT), ""]
+    return out
+
+
+def tables():
+    out = sweeps()
     for isa in ISAS:
         data = load(isa)
         if data is None:
@@ -169,52 +283,12 @@ def tables():
     return "\n".join(out).strip() or NOTHING
 
 
-HEAD = """# Performance
-
-`make bench-table` writes this page from the results of `make bench`.
-
-These tables have chosen cases. `make sweep` measures the rest: every operator that PyTorch has samples of; elementwise functions and reductions on
-many shapes, layouts and kinds of values (masks of -∞, NaN, zeros, integers, ties, subnormal numbers ...); functions of rows, images, products,
-attention, losses and indices, forward and backward, in four formats; optimisers; NumPy's functions; a training step and `generate` of some hundred
-families of models. It prints how the ratios are distributed, which cases are above a limit and what share of them the later tiers decided, which values
-take longer than Gaussian ones, and how much longer calls on 4x4 numbers take than the other library's. `make sweep SWEEP='--quick --only
-attention'` runs a part, and a sweep that was stopped goes on. Other options are `--threads 1 2`, `--avx2`, `--report` and `--coverage`, which names
-operators that no case calls.
-
-Some special functions have no fast tier everywhere: Bessel functions of numbers beyond 64, `polygamma` below -15 and of orders above 7, and orthogonal
-polynomials of a degree at which the recurrence's bound is lost, are computed by integers, one by one, in microseconds to milliseconds each. Bessel's Y and K,
-Airy's Ai, Hurwitz's zeta and the incomplete gamma functions take microseconds each in double-double, without vectors, and so what this leaves: values near 0 that
-cancel, and magnitudes beyond 2^-960.
-
-`lgamma`, `digamma`, `trigamma` and `betaln` in float64 take two to eight microseconds for each number that vectors leave: of magnitudes below 2^-400 or above
-2^300 (`betaln` 2^-200 and 2^200, `trigamma` 2^-150 and 2^150), and beside zeros, where parts cancel.
-Remainders of float64 take 3 to 6 times PyTorch's time, also where quotients are beyond 2^53.
-
-What no bound decides is decided exactly, at 1 to 13 nanoseconds a term: sums of products in float64 (`addcmul`, `lerp`, dots, products of matrices) whose operands span half of the
-range or are subnormal, since the error of such a product is no number of any format, and there is no wider one to bound it in. They take 16 to 40 times PyTorch's time.
-
-A value that lies half-way between two numbers is decided by no bound, only exactly: the average of 2 x 2 float64 numbers often is one, and is then rounded alone.
-Such pools take 7 to 28 times PyTorch's time. The following take more than ten times it where no mathematics asks for that (float64, 256 x 256 numbers, one thread, AVX-512;
-`div_` and `weight_norm` over rows on an Intel Xeon, the others on AMD Zen 4, loaded;
-`make sweep SWEEP='--only prod hardswish div weight_norm --dtype f64 --threads 1 --direction forward'`):
-
-| call | of numbers like 1, masks and NaN | of subnormal numbers | of exponents over half of the range |
-| --- | --- | --- | --- |
-| `div_(number, rounding_mode="trunc")` | 7 to 18 | below 10 | 13 |
-| `hardswish`, sliced and broadcast too | 7 to 14 | below 10 | 9 to 12 |
-| `weight_norm` over rows | 6, with masks, NaN and zeros 11 to 23 | 25 to 30 | below 10 |
-| `weight_norm` over columns | 16 | 21 | 13 |
-| `prod` | 8 to 13 | 13 to 15 | 8 to 12 |
-
-Depthwise convolutions in float64 of images with infinities take 28 to 40 times PyTorch's time. Distances in float64 take 10 to 13 times, and of more than 25 points, which PyTorch takes
-from a product of matrices that cancels, 90 times.
-
-Small calls: of 452 operators on 4 x 4 numbers the median takes 3 microseconds more than PyTorch's (AMD Zen 4, loaded), 46 take more than 20. These are special functions that are
-evaluated without vectors (above); the steps of eigenvalues, singular values, QR and what is made of them, 30 to 120 microseconds; LDL factors, histograms of several axes, products and other reductions
-of places and segments, 50 to 290, which are arrays of NumPy between calls of the library. Batch norm in float64 with running statistics takes some 40 microseconds for each of
-them, by rational numbers, as no bound in binary64 tells their rounding.
-
-"""
+def marked(text, made, file):
+    """The text with what is made between the lines <!-- bench:begin --> and <!-- bench:end -->."""
+    pattern = re.compile(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)", re.S)
+    if not pattern.search(text):
+        raise SystemExit(f"{file} has no lines <!-- bench:begin --> and <!-- bench:end -->")
+    return pattern.sub(lambda m: f"{m[1]}{made}\n{m[2]}", text)
 
 
 def main():
@@ -223,15 +297,11 @@ def main():
     parser.add_argument("--full", metavar="FILE", type=pathlib.Path)
     args = parser.parse_args()
     if args.full:
-        args.full.write_text(HEAD + tables() + "\n")
+        args.full.write_text(marked(args.full.read_text(), tables(), args.full))
     if args.write is None:
         print(readme())
         return
-    old = args.write.read_text()
-    pattern = re.compile(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)", re.S)
-    if not pattern.search(old):
-        raise SystemExit(f"{args.write} has no lines <!-- bench:begin --> and <!-- bench:end -->")
-    args.write.write_text(pattern.sub(lambda m: f"{m[1]}{readme()}\n{m[2]}", old))
+    args.write.write_text(marked(args.write.read_text(), readme(), args.write))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import functools
 import posixpath
 import re
+import subprocess
 
 import pytest
 from native import ROOT
@@ -147,3 +148,22 @@ def test_what_is_named_exists(rule, files):
 )  # fmt: skip
 def test_control(rule, path, text, found):
     assert [line.rsplit(" names ", 1)[-1].removeprefix(f"{path} links to ") for line in rule({path: text})] == found
+
+
+def strays(files):
+    """Files that are no sources: what is not text, but for pictures, and what is large."""
+    return [
+        path
+        for path, content in files.items()
+        if len(content) > TOO_LARGE or (b"\0" in content and not path.endswith(".png"))
+    ]
+
+
+def test_nothing_but_sources_is_committed():
+    """A wheel or a recording that lies in the working tree is committed easily, and stays in the history."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("git does not know this folder")
+    paths = [p for p in listed.stdout.split("\0") if p and (ROOT / p).is_file()]
+    assert len(paths) > 1000 and strays({p: (ROOT / p).read_bytes() for p in paths}) == []
+    assert strays({"a.whl": b"PK\0\0", "docs/a.png": b"\x89PNG\0", "b.json": b"1" * (TOO_LARGE + 1)}) == ["a.whl", "b.json"]
