@@ -1,10 +1,13 @@
 """Every function of the manifests, one thread each, against NumPy, SciPy and PyTorch."""
 
+import itertools
+
 import numpy as np
-from rivals import group, inputs, rivals
+from rivals import SPECIAL, group, inputs, rivals
 from timing import compare
 
 import repmath
+import repmath.special
 from repmath._dtypes import FORMATS
 
 SIZES = {"16 Ki": 1 << 14, "4 Mi": 1 << 22}
@@ -31,5 +34,15 @@ def run(quick=False, functions=None):
                         timing = compare(calls, batches=3 if quick else 15, seconds=0.001 if quick else 0.003)
                 about = {"function": function, "group": group(function, ufunc.nin), "format": fmt, "size": size, "n": n}
                 results.append({"case": f"{function} {fmt} {size}", **about, **timing})
+    for fmt, function in itertools.product(("f32", "f64"), SPECIAL):
+        if functions and function not in functions:
+            continue
+        n = SIZES["16 Ki"]
+        x, own = inputs(function, 1, fmt, n), getattr(repmath.special, function)
+        with np.errstate(all="ignore"):
+            calls = {"repmath": lambda f=own, x=x: f(*x)} | rivals(function, fmt, x)
+            timing = compare(calls, batches=3 if quick else 15, seconds=0.001 if quick else 0.003)
+        about = {"function": function, "group": "special", "format": fmt, "size": "16 Ki", "n": n}
+        results.append({"case": f"{function} {fmt} 16 Ki", **about, **timing})
     repmath.set_num_threads(threads)
     return results

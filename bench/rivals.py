@@ -25,7 +25,9 @@ RANGES = {
     "log1p": (-0.9, 8.0),
     **dict.fromkeys(("lgamma", "digamma", "trigamma"), (0.1, 30.0)),
     "betaln": (0.0, 20.0),
+    **dict.fromkeys(("gamma", "i0", "i0e", "i1", "i1e", "j0", "j1"), (0.1, 20.0)),
 }
+SPECIAL = ("gamma", "i0", "i0e", "i1", "i1e", "j0", "j1")  # those of repmath.special that have vectors
 
 
 POWERS = ("pown", "rootn", "compound")  # of a number and an integer of 64 bits
@@ -37,6 +39,8 @@ def group(function, arity):
         return "powers with an integer"
     if function.endswith("_backward"):
         return "gradients"
+    if function in SPECIAL:
+        return "special"
     if function in ACTIVATIONS:
         return "activations"
     return "elementary" if arity == 1 else "several arguments"
