@@ -280,9 +280,15 @@ def write(t: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
     return t.copy_(made)
 
 
-def _is_count(t: Any, dtype: torch.dtype) -> bool:
-    """Whether these are integers beside numbers of a format that holds them, which is that of a result of both."""
-    return isinstance(t, torch.Tensor) and t.dtype is torch.int64 and dtype in FORMATS and held(t, dtype)
+def _with_counts(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Numbers and integers, in either order, that their format holds: both in that format, which is the result's. None for others."""
+    if not isinstance(x, torch.Tensor) or not isinstance(y, torch.Tensor):
+        return None
+    numbers, counts = (x, y) if x.dtype in FORMATS else (y, x)
+    if numbers.dtype not in FORMATS or counts.is_floating_point() or counts.is_complex() or not held(counts, numbers.dtype):
+        return None
+    made = counts.to(numbers.dtype)
+    return (x, made) if counts is y else (made, y)
 
 
 def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.Tensor | None = None) -> torch.Tensor:
@@ -296,8 +302,9 @@ def apply(name: str, *values: Any, dtype: torch.dtype | None = None, out: torch.
         return rounded
     if out is None and name in _QUICK and isinstance(values[0], torch.Tensor) and dtype in (None, values[0].dtype):
         quick: Any = _QUICK[name](*values)
-        if quick is NotImplemented and len(values) == 2 and _is_count(values[1], values[0].dtype):
-            quick = _QUICK[name](values[0], convert(values[1], values[0].dtype))
+        if quick is NotImplemented and len(values) == 2:
+            pair = _with_counts(*values)
+            quick = NotImplemented if pair is None else _QUICK[name](*pair)
         if quick is not NotImplemented:
             found: torch.Tensor = quick
             return found
