@@ -26,10 +26,11 @@ typedef struct {
 /* What an entry is of its difference. */
 enum { AS_IT_IS, QUOTIENT, ROOT };
 
-/* 0 where nothing is known. |dot - (hi + lo)| <= err by sum_parts.h; a - hi = s + e exactly, and e - lo is rounded once:
- * 2^-53 of it. */
+/* 0 where nothing is known, and then hi is not finite. |dot - (hi + lo)| <= err by sum_parts.h; a - hi = s + e exactly, and
+ * e - lo is rounded once: 2^-53 of it. */
 static int approximate(const difference *d, int tier, approximation *v) {
   const double a = rm_read_element(d->a, d->format);
+  v->hi = rm_from_bits64(rm_nan_bits(RM_F64));
   if (d->n == 0) {
     *v = (approximation){a, 0.0, 0.0};
     return rm_is_finite(a);
@@ -139,15 +140,25 @@ static uint64_t exact_entry(const difference *d, int what, double by, uint32_t *
                       : rm_round_root(top.m | (rm_u128)top.inexact, top.e, d->format, RM_NEAREST, flags);
 }
 
-static uint64_t entry(const difference *d, int what, double by, uint32_t *flags) {
+/* What an approximation says of an entry; NO_USE: nothing, nor will a better one. */
+enum { OPEN, DECIDED, NO_USE };
+
+static int settle(approximation v, int what, double by, int format, uint64_t *bits) {
+  approximation q = v;
+  *bits = 0;
+  if (v.hi == 0.0 && v.err == 0.0 && (what == AS_IT_IS || (what == QUOTIENT && is_tame(by)))) return DECIDED;
+  if (what == AS_IT_IS) q.err = RM_BOUND(v.err);
+  else if (!(what == QUOTIENT ? divide(v, by, &q) : root(v, &q))) return NO_USE;
+  return decide(q, format, bits) && (*bits & ~rm_sign_bit(format)) ? DECIDED : OPEN;
+}
+
+/* *v is the best that is known of the difference, not finite where that is nothing. */
+static uint64_t entry(const difference *d, int what, double by, uint32_t *flags, approximation *v) {
   for (int tier = d->format == RM_F64; tier < 2; tier++) {
-    approximation v, q;
     uint64_t bits;
-    if (!approximate(d, tier, &v)) break;
-    if (v.hi == 0.0 && v.err == 0.0 && (what == AS_IT_IS || (what == QUOTIENT && is_tame(by)))) return 0;
-    if (what == AS_IT_IS) q = v, q.err = RM_BOUND(v.err);
-    else if (!(what == QUOTIENT ? divide(v, by, &q) : root(v, &q))) break;
-    if (decide(q, d->format, &bits) && (bits & ~rm_sign_bit(d->format))) return bits;
+    const int known = approximate(d, tier, v) ? settle(*v, what, by, d->format, &bits) : NO_USE;
+    if (known == DECIDED) return bits;
+    if (known == NO_USE) break;
   }
   return exact_entry(d, what, by, flags);
 }
@@ -185,7 +196,8 @@ rm_status rm_cholesky_of(const rm_batch *a, int64_t t, int64_t n, char *l, int32
       const int64_t from = finite ? later(first[i], j == i ? 0 : first[j]) : 0, begin = from < j ? from : j;
       const difference d = {format, rm_batch_at(a, t, i, j), row + begin * size, other + begin * size, j - begin};
       const double by = j < i ? rm_read_element(other + j * size, format) : 0.0;
-      const uint64_t bits = entry(&d, j < i ? QUOTIENT : ROOT, by, flags);
+      approximation v;
+      const uint64_t bits = entry(&d, j < i ? QUOTIENT : ROOT, by, flags, &v);
       if (j == i && (bits == 0 || bits == nan)) *info = (int32_t)(i + 1);
       else rm_write_bits(row + j * size, bits, format), note(&z, i, j, bits, format);
     }
@@ -202,6 +214,7 @@ typedef struct {
   const rm_batch *a;
   int64_t t, m, n, k, size;
   char *l, *u;
+  approximation *numerator; /* of each row: a column's differences are rounded, and then divided by the largest */
   int64_t *row, *first_l, *first_u; /* row[i]: the row of A, and of l, at place i */
   int finite;
 } lu_work;
@@ -222,7 +235,7 @@ static int lu_step(lu_work *w, int64_t j, int32_t *pivot, uint32_t *flags) {
   uint64_t largest = 0, pivot_bits = 0;
   for (int64_t i = j; i < w->m; i++) { /* the numerators, rounded: the largest is the pivot, a NaN before all */
     const difference d = lu_difference(w, i, j, j);
-    const uint64_t bits = entry(&d, AS_IT_IS, 1.0, flags), magnitude = bits & ~sign;
+    const uint64_t bits = entry(&d, AS_IT_IS, 1.0, flags, w->numerator + w->row[i]), magnitude = bits & ~sign;
     rm_write_bits(w->l + (w->row[i] * w->k + j) * w->size, bits, format);
     if (i == j || magnitude > largest) best = i, largest = magnitude, pivot_bits = bits;
     if (magnitude > infinity) break;
@@ -240,14 +253,19 @@ static int lu_step(lu_work *w, int64_t j, int32_t *pivot, uint32_t *flags) {
   if (largest != 0)
     for (int64_t i = j + 1; i < w->m; i++) {
       const difference d = lu_difference(w, i, j, j);
-      rm_write_bits(w->l + (w->row[i] * w->k + j) * w->size, entry(&d, QUOTIENT, by, flags), format);
+      approximation *const v = w->numerator + w->row[i];
+      uint64_t bits;
+      if (largest > infinity || !rm_is_finite(v->hi) || settle(*v, QUOTIENT, by, format, &bits) != DECIDED)
+        bits = entry(&d, QUOTIENT, by, flags, v);
+      rm_write_bits(w->l + (w->row[i] * w->k + j) * w->size, bits, format);
     }
   for (int64_t i = j + 1; i < w->m; i++)
     note(&in_l, w->row[i], j, rm_read_bits(w->l + (w->row[i] * w->k + j) * w->size, format), format);
   note(&in_u, j, j, pivot_bits, format);
   for (int64_t c = j + 1; c < w->n; c++) {
     const difference d = lu_difference(w, j, c, j);
-    const uint64_t bits = entry(&d, AS_IT_IS, 1.0, flags);
+    approximation v;
+    const uint64_t bits = entry(&d, AS_IT_IS, 1.0, flags, &v);
     rm_write_bits(w->u + (c * w->k + j) * w->size, bits, format);
     note(&in_u, c, j, bits, format);
   }
@@ -260,8 +278,9 @@ rm_status rm_lu_of(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *lu,
   lu_work w = {.a = a, .t = t, .m = m, .n = n, .k = k, .size = size, .finite = 1};
   w.l = rm_linalg_memory(m * k, size), w.u = rm_linalg_memory(n * k, size);
   w.row = rm_linalg_memory(2 * m + n, sizeof *w.row);
+  w.numerator = rm_linalg_memory(m, sizeof *w.numerator);
   rm_status status = RM_ERR_MEMORY;
-  if (w.l && w.u && w.row) {
+  if (w.l && w.u && w.row && w.numerator) {
     w.first_l = w.row + m, w.first_u = w.first_l + m;
     for (int64_t i = 0; i < m; i++) w.row[i] = i, w.first_l[i] = 0;
     for (int64_t j = 0; j < n; j++) w.first_u[j] = 0;
@@ -278,5 +297,6 @@ rm_status rm_lu_of(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *lu,
   free(w.l);
   free(w.u);
   free(w.row);
+  free(w.numerator);
   return status;
 }
