@@ -3,7 +3,8 @@
  * With P A ~ L U in binary64, X ~ L^-1 unit lower triangular and Y ~ U^-1 upper triangular, let I + E = X P A Y. Then det A =
  * +-det(I + E)/(y_11 ... y_nn), an exact equation, and E is small. With eps = |E| in the maximum norm
  *   log det(I + E) = tr E - tr(E^2)/2 + what is at most n eps^3/(3 (1 - eps)),   since |tr(E^k)| <= n eps^k.
- * X P A = T + S and E = (T + S) Y - I are compensated sums, whose bounds kernels.h has. */
+ * X P A = T + S and E = T Y - I + S Y: compensated sums, and S Y, which is small, plain ones that are added to what the
+ * compensated ones have below; kernels.h has the bounds of both. */
 #include "determinant.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ typedef struct {
 typedef struct {
   int64_t n;
   double *full, *lu, *x, *y, *t, *s, *e, *e_low;
-  double *one, *other, *rows; /* vectors */
+  double *one, *other, *rows, *small; /* vectors */
   rm_scaled_matrix a;
   int64_t *place;
 } workspace;
@@ -57,36 +58,62 @@ static void multiply_magnitudes(int64_t n, const double *m, const double *from, 
   }
 }
 
-/* T + S and E. one = rows of |X| |P A| |Y|, other = rows of (|T| + |S|) |Y|. */
+enum { BLOCK = 64 }; /* rows or columns of a triangle that are multiplied by the same terms */
+
+/* A product whose first matrix has zeros above its diagonal, or the second one below: what they meet is left out. */
+static void multiply_triangle(rm_linalg_product p, int first, void (*kernel)(const rm_linalg_product *)) {
+  const int64_t n = p.n;
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    rm_linalg_product part = p;
+    const int64_t count = n - i < BLOCK ? n - i : BLOCK, offset = first ? i * n : i;
+    part.k = i + count;
+    if (first) part.m = count, part.a += offset;
+    else part.n = count, part.b += offset;
+    part.c += offset;
+    if (part.low) part.low += offset;
+    kernel(&part);
+  }
+}
+
+/* T, S and E. one = rows of |X| |P A| |Y|, other = rows of (|T| + |S|) |Y|, small = rows of |S| |Y| and of what was below T Y
+ * - I before. */
 static void multiply_factors(workspace *w) {
   const int64_t n = w->n;
+  const double up = 1.0 + (double)(n + 8) * 0x1p-52;
   const size_t bytes = (size_t)(n * n) * sizeof *w->e;
   for (int64_t i = 0; i < n; i++) memcpy(w->lu + i * n, w->a.a + w->place[i] * n, (size_t)n * sizeof *w->lu);
   memset(w->t, 0, bytes), memset(w->s, 0, bytes), memset(w->e, 0, bytes), memset(w->e_low, 0, bytes);
   for (int64_t i = 0; i < n; i++) w->e[i * n + i] = -1.0;
   const rm_linalg_product first = {n, n, n, w->x, n, w->lu, n, 0, w->t, w->s, n, NULL},
                           second = {n, n, n, w->t, n, w->y, n, 0, w->e, w->e_low, n, NULL},
-                          third = {n, n, n, w->s, n, w->y, n, 0, w->e, w->e_low, n, NULL};
-  rm_linalg_kernels()->pair(&first);
-  rm_linalg_kernels()->pair(&second);
-  rm_linalg_kernels()->pair(&third);
+                          third = {n, n, n, w->s, n, w->y, n, 0, w->e_low, NULL, n, NULL};
+  const struct rm_linalg_kernels *kernels = rm_linalg_kernels();
+  multiply_triangle(first, 1, kernels->pair);
+  multiply_triangle(second, 0, kernels->pair);
   for (int64_t i = 0; i < n; i++) w->other[i] = 1.0;
   multiply_magnitudes(n, w->y, w->other, w->one);
-  for (int64_t i = 0; i < n; i++) { /* |T| + |S|, rounded within what `up` covers */
-    double sum = 0.0;
-    for (int64_t j = 0; j < n; j++) sum += (__builtin_fabs(w->t[i * n + j]) + __builtin_fabs(w->s[i * n + j])) * w->one[j];
-    w->other[i] = sum * (1.0 + (double)(n + 8) * 0x1p-52) + RM_LINALG_TINY;
+  for (int64_t i = 0; i < n; i++) { /* rounded within what `up` covers */
+    double sum = 0.0, small = 0.0;
+    for (int64_t j = 0; j < n; j++) {
+      const double s = __builtin_fabs(w->s[i * n + j]) * w->one[j];
+      sum += __builtin_fabs(w->t[i * n + j]) * w->one[j] + s;
+      small += s + __builtin_fabs(w->e_low[i * n + j]);
+    }
+    w->other[i] = sum * up + RM_LINALG_TINY;
+    w->small[i] = small * up + RM_LINALG_TINY;
   }
+  multiply_triangle(third, 0, kernels->plain);
   multiply_magnitudes(n, w->lu, w->one, w->rows);
   multiply_magnitudes(n, w->x, w->rows, w->one);
 }
 
 /* det(I + E) = hi + lo within err; 0 where E is not small. Sums of magnitudes of n^2 terms are multiplied by `up`. Row i of
- * what E lacks is at most unit one_i + unit_e (1 + other_i), and so is its element (i, i). */
+ * what E lacks is at most unit one_i + unit_e (1 + other_i) + unit_small small_i, and so is its element (i, i). */
 static int determinant_beside_one(const workspace *w, enclosure *f) {
   const int64_t n = w->n;
   const double up = 1.0 + (double)(n * n + 16) * 0x1p-52;
-  const double unit = RM_BOUND(rm_linalg_pair_unit(n, 1)), unit_e = RM_BOUND(rm_linalg_pair_unit(n, 2));
+  const double unit = RM_BOUND(rm_linalg_pair_unit(n, 1)), unit_e = RM_BOUND(rm_linalg_pair_unit(n, 1)),
+               unit_small = RM_BOUND(rm_linalg_plain_unit(n));
   double eps = 0.0, delta = 0.0, delta_trace = 0.0, trace = 0.0, trace_low = 0.0, trace_size = 0.0, low_size = 0.0,
          square = 0.0, square_size = 0.0;
   for (int64_t i = 0; i < n; i++) {
@@ -96,7 +123,7 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
       sum += __builtin_fabs(w->e[i * n + j]) + __builtin_fabs(w->e_low[i * n + j]);
       square += p, square_size += __builtin_fabs(p);
     }
-    const double row = unit * w->one[i] + unit_e * (1.0 + w->other[i]);
+    const double row = unit * w->one[i] + unit_e * (1.0 + w->other[i]) + unit_small * w->small[i];
     if (!rm_is_finite(row) || !rm_is_finite(sum)) return 0;
     delta = row > delta ? row : delta;
     eps = sum > eps ? sum : eps;
@@ -255,14 +282,15 @@ static rm_status determinant(const rm_determinants *d, workspace *w, int64_t t, 
 rm_status rm_determinant_of(const rm_determinants *d, int64_t t, uint32_t *flags) {
   const int64_t n = d->n;
   workspace w = {.n = n};
-  double *numbers = rm_linalg_memory(9 * n * n + 3 * n, sizeof *numbers);
+  double *numbers = rm_linalg_memory(9 * n * n + 4 * n, sizeof *numbers);
   int *scales = rm_linalg_memory(2 * n, sizeof *scales);
   w.place = rm_linalg_memory(n, sizeof *w.place);
   rm_status status = RM_ERR_MEMORY;
   if (numbers && scales && w.place) {
     w.full = numbers, w.lu = w.full + n * n, w.y = w.lu + n * n, w.x = w.y + n * n, w.t = w.x + n * n, w.s = w.t + n * n;
-    w.e = w.s + n * n, w.e_low = w.e + n * n, w.one = w.e_low + n * n, w.other = w.one + n, w.rows = w.other + n;
-    w.a = (rm_scaled_matrix){n, w.rows + n, scales, scales + n, 0};
+    w.e = w.s + n * n, w.e_low = w.e + n * n, w.one = w.e_low + n * n, w.other = w.one + n, w.rows = w.other + n,
+    w.small = w.rows + n;
+    w.a = (rm_scaled_matrix){n, w.small + n, scales, scales + n, 0};
     status = determinant(d, &w, t, flags);
   }
   free(numbers), free(scales), free(w.place);

@@ -143,20 +143,20 @@ static uint64_t exact_entry(const difference *d, int what, double by, uint32_t *
 /* What an approximation says of an entry; NO_USE: nothing, nor will a better one. */
 enum { OPEN, DECIDED, NO_USE };
 
-static int settle(approximation v, int what, double by, int format, uint64_t *bits) {
+static int round_entry(const difference *d, approximation v, int what, double by, uint64_t *bits) {
   approximation q = v;
   *bits = 0;
   if (v.hi == 0.0 && v.err == 0.0 && (what == AS_IT_IS || (what == QUOTIENT && is_tame(by)))) return DECIDED;
   if (what == AS_IT_IS) q.err = RM_BOUND(v.err);
   else if (!(what == QUOTIENT ? divide(v, by, &q) : root(v, &q))) return NO_USE;
-  return decide(q, format, bits) && (*bits & ~rm_sign_bit(format)) ? DECIDED : OPEN;
+  return decide(q, d->format, bits) && (*bits & ~rm_sign_bit(d->format)) ? DECIDED : OPEN;
 }
 
 /* *v is the best that is known of the difference, not finite where that is nothing. */
 static uint64_t entry(const difference *d, int what, double by, uint32_t *flags, approximation *v) {
   for (int tier = d->format == RM_F64; tier < 2; tier++) {
     uint64_t bits;
-    const int known = approximate(d, tier, v) ? settle(*v, what, by, d->format, &bits) : NO_USE;
+    const int known = approximate(d, tier, v) ? round_entry(d, *v, what, by, &bits) : NO_USE;
     if (known == DECIDED) return bits;
     if (known == NO_USE) break;
   }
@@ -255,7 +255,7 @@ static int lu_step(lu_work *w, int64_t j, int32_t *pivot, uint32_t *flags) {
       const difference d = lu_difference(w, i, j, j);
       approximation *const v = w->numerator + w->row[i];
       uint64_t bits;
-      if (largest > infinity || !rm_is_finite(v->hi) || settle(*v, QUOTIENT, by, format, &bits) != DECIDED)
+      if (largest > infinity || !rm_is_finite(v->hi) || round_entry(&d, *v, QUOTIENT, by, &bits) != DECIDED)
         bits = entry(&d, QUOTIENT, by, flags, v);
       rm_write_bits(w->l + (w->row[i] * w->k + j) * w->size, bits, format);
     }
