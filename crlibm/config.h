@@ -33,6 +33,7 @@
 
 #if defined(__CUDACC__)
 #define RM_FN static __device__ __forceinline__
+#define RM_HOT static __device__ __forceinline__
 #define RM_MEMBER __device__ __forceinline__
 #define RM_COLD static __device__ __noinline__
 #define RM_NOINLINE static __device__ __noinline__
@@ -44,6 +45,7 @@
 #define RM_HAS_FMA 1
 #else
 #define RM_FN static inline __attribute__((always_inline, unused))
+#define RM_HOT static __attribute__((always_inline, unused)) inline /* in each element's loop, also where code is small */
 #define RM_MEMBER inline
 #define RM_COLD static __attribute__((cold, noinline, unused))
 #define RM_NOINLINE static __attribute__((noinline, unused))

@@ -8,6 +8,7 @@ a statistic), these are the atoms, and the exact numbers are within their bounds
 from __future__ import annotations
 
 import json
+import functools
 import pathlib
 import re
 from collections.abc import Callable
@@ -215,11 +216,11 @@ ENTROPY = "src/nn/cross_entropy/row.h"
 
 def class_weights(root: pathlib.Path, algebra: Algebra) -> tuple[Value, Value, Value]:
     """q_c as computed, its |q|, and as it is: its two parts P and B, with the weight."""
-    text = text_of(root, ENTROPY, "const double s = r->f->p.label_smoothing, a = ", "return (a + b) * r->w[c];")
-    text = text.replace("*size =", "size =").replace("return", "q =").replace("(double)r->f->p.n", "n")
-    values = {"r->f->p.label_smoothing": A("s"), "n": A("n"), "r->w[c]": A("w")}
-    calls = {"rm_class_probability": given_sum(A("p"))}
-    host = Host(algebra, values, calls=calls, sums=(("1-s", plus(number(1), minus(A("s")))),)).run(text)
+    text = text_of(root, ENTROPY, "shares.own = 1.0 - s", ";").replace("(double)r->f->p.n", "n")
+    more = text_of(root, ENTROPY, "a = shares->own * p", "return (a + b) * r->w[c];")
+    text += more.replace("*size =", "size =").replace("return", "q =").replace("shares->", "shares.")
+    values = {"s": A("s"), "n": A("n"), "r->w[c]": A("w"), "p": A("p")}
+    host = Host(algebra, values, sums=(("1-s", plus(number(1), minus(A("s")))),)).run(text)
     exact = plus(product(A("1-s"), A("p"), A("w")), product(A("s"), A("n", -1), A("w")))
     return host.values["q"], host.values["size"], exact
 
@@ -459,22 +460,19 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
             "exact": plus(product(deviation, exact_root(algebra), A("w")), A("b")),
         }
 
-    def centered(algebra: Algebra) -> dict[str, Value]:
+    def centered(algebra: Algebra, same: bool = False) -> dict[str, Value]:
+        """`same`: one weight of all, by which `a` has been multiplied, with a rounding."""
         values = {
-            "t.a": A("a"),
+            "size": A("a"),
             "t.rel": REL,
             "s.b0": A("b0"),
             "b0_err": A("beta"),
             "c1_err": A("gamma"),
             "t.c_err": A("kappa"),
         }
-        host = Host(algebra, values).run(
-            text_of(
-                root,
-                NORMS,
-                "const double own = t.rel",
-                4,
-            )
+        host = Host(algebra, values, {"same": same}).run(text_of(root, NORMS, "const double own = t.rel", 4))
+        factor = (
+            plus(exact_root(algebra), error(algebra, U * (1 + Fraction(1, 2**19)), A("a"))) if same else exact_root(algebra)
         )
         first = plus(A("u-c"), error(algebra, 1, A("gamma")))
         second = times(plus(A("v-d"), error(algebra, 1, A("kappa"))), plus(A("b0"), error(algebra, 1, A("beta"))))
@@ -488,7 +486,7 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
             "rel": host.values["s.rel"],
             "slope": host.values["s.slope"],
             "err": host.values["s.err"],
-            "exact": times(exact_root(algebra), plus(first, minus(second))),
+            "exact": times(factor, plus(first, minus(second))),
         }
 
     def moments_of(algebra: Algebra, moment: Fraction) -> tuple[Value, Value, Value]:
@@ -508,6 +506,7 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
             "sums[1]": squares,
             "sums[2]": A("second"),
             "count": NN,
+            "one": number(1),
             "t.a": A("a"),
             "t.c": A("c"),
             "t.v": A("r2"),
@@ -516,7 +515,7 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
             "t.spread": A("D"),
         }
         host = Host(algebra, values, {"f->centered": True})
-        host.run(text_of(root, NORMS, "const double root = __builtin_sqrt(sums[1])", 4))
+        host.run(text_of(root, NORMS, "const double root = __builtin_sqrt(sums[1])", 5))
         # V is within off + 2 u v of v, off/v being at most r/0.51; 2^-19 for the quotient by it.
         inverse = plus(
             A("r2", -1),
@@ -559,9 +558,9 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         squares, _, second = moments_of(algebra, moment)
         values |= {"sum[0]": A("first"), "sum[1]": squares, "sum[2]": A("second"), "sq[1]": algebra.off(A("D", 2), moment)}
         values |= {"length": NN, "t->a": A("a"), "t->rel": REL, "t->c_err": A("kappa")}
-        host = Host(algebra, values).run(
-            text_of(root, WEIGHTS, "const double v = t->a * sum[2]", "RM_ROW_MOMENT_ERR * root * n));")
-        )
+        # Where the spread is that of the whole set, it is larger.
+        host = Host(algebra, values).run(text_of(root, WEIGHTS, "spread = __builtin_sqrt(sq[1]);", 1))
+        host.run(text_of(root, WEIGHTS, "const double v = t->a * sum[2]", "RM_ROW_MOMENT_ERR * root * n));"))
         host.run(
             "bound ="
             + text_of(root, WEIGHTS, "rm_dd_ball_finish(&term, v, 0.0, 1,", ";").partition("1,")[2].removesuffix(");")
@@ -595,6 +594,9 @@ def norms(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
             row("norm", AFFINE, affine, (by_c,), limits=SMALL),
             row("norm, one weight", AFFINE_SAME, affine, (by_c,), limits=SMALL),
             row("gradient of a norm", CENTERED, centered, (by_c, by_d), limits=SMALL),
+            row(
+                "gradient of a norm, one weight", CENTERED, functools.partial(centered, same=True), (by_c, by_d), limits=SMALL
+            ),
             Given(
                 "gradient of a norm by its weights, columns",
                 "column-2-0-0",

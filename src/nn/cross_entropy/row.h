@@ -161,12 +161,22 @@ RM_STATIC void rm_begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_s
 RM_FORMULA double rm_class_probability(const rm_entropy_row *r, int64_t c) {
   return r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
 }
-/* What smoothing gives to each class: once a row, since a compiler divides again after each store. */
-RM_FORMULA double rm_entropy_rest(const rm_entropy_row *r) { return r->f->p.label_smoothing / (double)r->f->p.n; }
+/* What smoothing leaves to the probabilities, and what it gives to each class: once a row, since a compiler divides again after
+ * each store. */
+typedef struct {
+  double own, each;
+} rm_entropy_shares;
 
-/* q_c, and |q|_c (above); b is rm_entropy_rest. */
-RM_FORMULA double rm_entropy_class_weight(const rm_entropy_row *r, int64_t c, double b, double *size) {
-  const double a = (1.0 - r->f->p.label_smoothing) * rm_class_probability(r, c);
+RM_FORMULA rm_entropy_shares rm_entropy_shares_of(const rm_entropy_row *r) {
+  const double s = r->f->p.label_smoothing;
+  rm_entropy_shares shares;
+  shares.own = 1.0 - s, shares.each = s / (double)r->f->p.n;
+  return shares;
+}
+
+/* q_c, and |q|_c (above). */
+RM_HOT double rm_entropy_class_weight(const rm_entropy_row *r, int64_t c, const rm_entropy_shares *shares, double *size) {
+  const double p = r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0, a = shares->own * p, b = shares->each;
   *size = (__builtin_fabs(a) + b) * __builtin_fabs(r->w[c]);
   return (a + b) * r->w[c];
 }
@@ -245,11 +255,10 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   if (f->format != RM_F64 && rm_smooth_enough(f)) {
     const int64_t at = RM_ROW_FIRST(n, r.x, m), first = rm_first_class(&r), end = rm_end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
-    const double rest = rm_entropy_rest(&r), share = 1.0 - f->p.label_smoothing;
-    const double *const x = r.x, *const p = f->p.probability ? r.p : NULL, *const w = r.w;
-    for (int64_t c = first; c < end; c++) { /* rm_entropy_class_weight, which is called where code is to be small */
-      const double a = share * (p ? p[c] : c == r.target ? 1.0 : 0.0), below = m - x[c];
-      const double q = (a + rest) * w[c], size = (__builtin_fabs(a) + rest) * __builtin_fabs(w[c]);
+    const rm_entropy_shares shares = rm_entropy_shares_of(&r);
+    for (int64_t c = first; c < end; c++) {
+      double size;
+      const double q = rm_entropy_class_weight(&r, c, &shares, &size), below = m - r.x[c];
       t += q * below, t_size += size * below, q_sum += q, q_size += size;
     }
     RM_ROW_SYNC();
@@ -496,10 +505,10 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   } else if (known) {
     double q_sum = 0.0, q_low = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is
                                                                   negative */
-    const double rest = rm_entropy_rest(&r);
+    const rm_entropy_shares shares = rm_entropy_shares_of(&r);
     for (int64_t c = 0; c < n; c++) {
       double magnitude, left;
-      q[c] = rm_entropy_class_weight(&r, c, rest, &magnitude);
+      q[c] = rm_entropy_class_weight(&r, c, &shares, &magnitude);
       q_sum = rm_two_sum(q_sum, q[c], &left);
       q_low += left, q_size += magnitude, lost += magnitude - __builtin_fabs(q[c]);
     }
