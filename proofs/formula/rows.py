@@ -7,8 +7,8 @@ a statistic), these are the atoms, and the exact numbers are within their bounds
 
 from __future__ import annotations
 
-import json
 import functools
+import json
 import pathlib
 import re
 from collections.abc import Callable

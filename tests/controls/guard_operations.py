@@ -4,6 +4,7 @@ generator in, the bits of results out. For the conditions of src/ (guard_sites.p
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import types
 from fractions import Fraction
@@ -117,12 +118,12 @@ def loss_runs(lib, rng):
                 if special == (np.inf, 1.0):  # and a difference of two infinities
                     x[5] = y[5] = np.inf
                 g = np.array([rng.choice([1.0, 0.7])], x.dtype)
-                for call in (
-                    lambda *a: losses_library.forward(lib, *a),
+                for summed in (
+                    functools.partial(losses_library.forward, lib),
                     lambda *a, g=g: losses_library.backward(lib, *a[:4], g, *a[4:]),
                 ):
                     libm.feclearexcept(61)
-                    got = call(loss, p, fmt, "sum", x, y)
+                    got = summed(loss, p, fmt, "sum", x, y)
                     found += [*got, libm.fetestexcept(13)]
     x = (4.0 * np.arange(1, 17)).astype("f4")
     for y in (-(2.0**-60), 2.0**-60):  # beside ties among subnormal numbers

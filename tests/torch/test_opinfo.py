@@ -61,7 +61,9 @@ def test_every_definition_was_compared():
     """But those of gradients, and for each a number beside the right one was found to be wrong."""
     if set(TESTED) != DONE:
         pytest.skip("only some of the samples were run")
-    rounding = {line.function for line in OPERATORS.values() if line.way in ("rounds", "composes") and line.name not in OF_GPUS}
+    rounding = {
+        line.function for line in OPERATORS.values() if line.way in ("rounds", "composes") and line.name not in OF_GPUS
+    }
     assert rounding == set(aten_exact.DEFINITIONS) | set(names.ELSEWHERE)
     assert set(aten_exact.DEFINITIONS) - set(CALLS.counts) == set(names.BY_GRADIENTS)
     assert {n for n in CALLS.counts if not CALLS.found[n]} == set() and set(CALLS.missing) <= set(names.ELSEWHERE)

@@ -404,7 +404,8 @@ _core.prepare_key(
     torch._C._is_any_autocast_enabled,
 )
 _dispatch_key.register(
-    _core.called_by_key, [func for func, function in FUNCTIONS.items() if function is None and _dispatch_key.reads_nothing(func)]
+    _core.called_by_key,
+    [func for func, function in FUNCTIONS.items() if function is None and _dispatch_key.reads_nothing(func)],
 )
 
 

@@ -186,7 +186,7 @@ RM_FN vm64 rm_row_test(const int op, const int fmt, const rm_row_store *s, int64
  * of a normal number y, which is not that near to a midpoint. */
 RM_FN int rm_row_is_clear(vf64 y, vf64 err) {
   const vf64 size = vf64_abs(y);
-  const vi64 above = vi64_sub(vf64_bits(size), vi64_set1(INT64_C(1023 - 126) << 52));
+  const vi64 above = vi64_sub(vf64_bits(size), vi64_set1((INT64_C(1023) - 126) << 52));
   const vm64 normal = vi64_ltu(above, vi64_set1(INT64_C(253) << 52));
   const vm64 clear = vm64_and(normal, vf64_le(err, vf64_mul(size, vf64_set1(0x1p-38))));
   return vm64_none(vm64_or(vf64_undecided_f32(y, 0x1p-38), vm64_not(clear)));
