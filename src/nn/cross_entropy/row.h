@@ -161,8 +161,8 @@ RM_STATIC void rm_begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_s
 RM_FORMULA double rm_class_probability(const rm_entropy_row *r, int64_t c) {
   return r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
 }
-/* What smoothing leaves to the probabilities, and what it gives to each class: once a row, since a compiler divides again after
- * each store. */
+/* What smoothing leaves to the probabilities, and what it gives to each class: once a row, since a compiler divides again
+ * after each store. */
 typedef struct {
   double own, each;
 } rm_entropy_shares;
