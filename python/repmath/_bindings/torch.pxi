@@ -321,6 +321,7 @@ cdef class Elementwise(Call):
 
     cdef bint _understood(self, tuple args, dict kwargs, Problem *p, list held) except -1:
         """Whether the call can be taken. Sets its problem. Copies of operands with gaps are put into held; None: these are not taken."""
+        cdef bint known
         cdef int i, given = <int>len(args), rule = self.rule, tensors = self.tensors
         cdef double alpha = 1.0
         p.number, p.formula, p.second, p.like, p.function, p.count = -1, -1, -1, 0, NULL, tensors
@@ -342,11 +343,12 @@ cdef class Elementwise(Call):
         if given > tensors + (rule == FORMULA and self.place == tensors) + (rule == BEFORE) + 2 * (rule == CLAMP):
             return False
         for i in range(tensors):
-            if _operand(args[i], &p.operand[i]):
-                pass
-            elif i == 1 and rule in (OPERANDS, SUM) and tensors == 2 and self.into != OUT and _expanded(args[1], &p.operand[1], &p.operand[0]):
-                continue
-            elif held is None or not _gathered(args[i], &p.operand[i], held):
+            known = _operand(args[i], &p.operand[i])
+            if not known and i == 1 and rule in (OPERANDS, SUM) and tensors == 2 and self.into != OUT:
+                known = _expanded(args[1], &p.operand[1], &p.operand[0])
+            if not known and held is not None:
+                known = _gathered(args[i], &p.operand[i], held)
+            if not known:
                 if i != 1 or rule not in (OPERANDS, SUM, POWER) or not _number(args[1], &p.a):
                     return False
                 p.count = 1
