@@ -18,7 +18,9 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 # tests/elementwise/test_recurrences.py. What rows of binary64 decide is compared with exact numbers beside boundaries in tests/nn/test_norm_boundaries.py, and
 # in tests/controls/bound_data.py, and averages of binary64 in tests/nn/test_pooling.py. The numbers that partials.c and join.c round are given by their callers:
 # tests/reductions/test_partials.py compares what comes of parts with exact sums, and their errors with the bounds. What products of many factors decide is
-# compared with exact products beside boundaries in tests/reductions/test_products.py and in tests/controls/factor_data.py.
+# compared with exact products beside boundaries in tests/reductions/test_products.py and in tests/controls/factor_data.py. Runs of losses, weights by direction
+# and length, and columns of softmax store the neighbours of a bound: tests/nn/test_losses_runs.py, test_direction.py and test_softmax_columns.py compare what they
+# decide with exact numbers beside boundaries.
 ELSEWHERE = (
     "src/cuda/",
     "src/xla/",
@@ -30,7 +32,10 @@ ELSEWHERE = (
     "src/blas/partials.c",
     "src/common/round_scaled.h",
     "src/nn/formula/quick.h",
+    "src/nn/loss/pairs.h",
+    "src/nn/norm/direction.h",
     "src/nn/norm/found_row.h",
+    "src/nn/softmax/columns.h",
     "src/nn/rows/wide.h",
     "src/nn/rows/wide_exp.h",
     "src/nn/rows/wide_numbers.inl",
@@ -47,6 +52,8 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "rm_round_vector_f32": "rm_round_vector and rm_round_scaled",
     "rm_round_vector_16": "rm_round_vector",
     "rm_columns_differ": "rm_round_columns",
+    "rm_row_doubt": "rm_row_test calls it; tests/nn/test_norm_boundaries.py has data beside boundaries for loops that call it themselves",
+    "rm_row_is_clear": "a condition under which rm_row_doubt finds no lane; tests/nn/test_norm_boundaries.py has data beside boundaries",
     "rm_decide_element_b64": "it calls rm_decide_b64",
     "rm_decide_subnormal": "rm_decide_scaled calls it",
     "rm_decide_alpha_beta": "it calls rm_decide_scaled",

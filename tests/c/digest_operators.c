@@ -177,6 +177,28 @@ static void norms(void) {
   normalize("batch", &(rm_norm_sets){1, {1, 3}, 4, 7}, 84, batch, 3, by_set);
 }
 
+/* Functions of rows of binary32 alone. */
+static void rows_of_f32(void) {
+  static const struct {
+    const char *set;
+    int64_t rows, n;
+  } cases[] = {{"odd", ROWS, N}, {"short", 24, 8}, {"long", 2, LONG}};
+  if (F->id != RM_FORMAT_F32) return;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const int64_t rows = cases[i].rows, n = cases[i].n;
+    float *v = numbers(rows * n, 21), *r = numbers(rows * n, 22), *g = numbers(rows, 23), *w = blank(rows * n),
+          *y = blank(rows);
+    ok(rm_weight_norm_f32(rows, n, v, g, w, y), cases[i].set);
+    show("weight_norm", cases[i].set, w, rows * n);
+    show("weight_norm_lengths", cases[i].set, y, rows);
+    ok(rm_weight_norm_backward_f32(rows, n, r, v, g, w, y), cases[i].set);
+    show("weight_norm_backward", cases[i].set, w, rows * n);
+    ok(rm_norm_rows_f32(rows, n, v, y), cases[i].set);
+    show("norm_rows", cases[i].set, y, rows);
+    free(v), free(r), free(g), free(w), free(y);
+  }
+}
+
 static void regression_losses(void) {
   static const struct {
     const char *name;
@@ -399,6 +421,7 @@ int main(int argc, char **argv) {
     rows_of_exponentials();
     cross_entropies();
     norms();
+    rows_of_f32();
     regression_losses();
     pool();
     optimizers();
