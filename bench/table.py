@@ -115,7 +115,9 @@ def readme():
     ]
     rows += [(name, max(cases[name].values()), cases[name].get("PyTorch")) for name in CASES]
     of_models = [
-        r for r in swept(data["machine"]["isa"])[0] if r["group"] == "models" and (r["dtype"], r["threads"]) == ("f32", 1)
+        r
+        for r in next(filter(None, (swept(isa)[0] for isa in ISAS)), [])
+        if r["group"] == "models" and (r["dtype"], r["threads"]) == ("f32", 1)
     ]
     for what, name in (("step", "training steps"), ("generate", "generating text")):
         ratios = [r["ratio"] for r in of_models if r["direction"] == what]
@@ -129,7 +131,8 @@ def readme():
         [
             "The figures are repmath's time divided by that of the fastest other library, and by PyTorch's; below 1 repmath is faster. `make bench` measured them on an",
             f"{data['machine']['cpu']} with {data['machine']['isa']}, NumPy {versions['numpy']} and PyTorch {versions['torch']}; all figures are in",
-            "[docs/performance.md](docs/performance.md).",
+            "[docs/performance.md](docs/performance.md)."
+            + " The rows of small models are by `make sweep`, on the machine that this page names for it." * bool(of_models),
             "",
             "| | beside the fastest other | beside PyTorch |",
             "| --- | --- | --- |",
