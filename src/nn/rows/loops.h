@@ -92,8 +92,9 @@ RM_STATIC void rm_row_moments(int64_t n, const double *x, double shift, double *
   *square = rm_row_total_of(&q, n);
 }
 
-RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
-                               double *sums) {
+/* Sums of p, p^2 and p (x - shift); p is g w, which is put into h, or g where w is NULL. */
+RM_FN void rm_row_gradient_sums(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
+                                double *sums) {
   const vf64 m = vf64_set1(shift);
   rm_row_sum s[3];
   for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
@@ -104,8 +105,11 @@ RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, cons
     for (int64_t k = i; k < end; k += 4 * RM_LANES) {
       RM_UNROLL for (int c = 0; c < 4; c++) {
         const int64_t at = k + c * RM_LANES;
-        const vf64 p = vf64_mul(vf64_load(g + at), vf64_load(w + at));
-        vf64_store(h + at, p);
+        vf64 p = vf64_load(g + at);
+        if (w) {
+          p = vf64_mul(p, vf64_load(w + at));
+          vf64_store(h + at, p);
+        }
         t[0][c] = vf64_add(t[0][c], p);
         t[1][c] = vf64_mad(p, p, t[1][c]);
         t[2][c] = vf64_mad(p, vf64_sub(vf64_load(x + at), m), t[2][c]);
@@ -116,27 +120,13 @@ RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, cons
   for (int j = 0; j < 3; j++) sums[j] = rm_row_total_of(&s[j], n);
 }
 
+RM_STATIC void rm_row_weighted(int64_t n, const double *g, const double *w, const double *x, double shift, double *h,
+                               double *sums) {
+  rm_row_gradient_sums(n, g, w, x, shift, h, sums);
+}
 #if !RM_DEVICE
 RM_STATIC void rm_row_gradients(int64_t n, const double *g, const double *x, double shift, double *sums) {
-  const vf64 m = vf64_set1(shift);
-  rm_row_sum s[3];
-  for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
-  for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
-    const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
-    vf64 t[3][4];
-    RM_UNROLL for (int c = 0; c < 4; c++) t[0][c] = t[1][c] = t[2][c] = vf64_set1(0.0);
-    for (int64_t k = i; k < end; k += 4 * RM_LANES) {
-      RM_UNROLL for (int c = 0; c < 4; c++) {
-        const int64_t at = k + c * RM_LANES;
-        const vf64 p = vf64_load(g + at);
-        t[0][c] = vf64_add(t[0][c], p);
-        t[1][c] = vf64_mad(p, p, t[1][c]);
-        t[2][c] = vf64_mad(p, vf64_sub(vf64_load(x + at), m), t[2][c]);
-      }
-    }
-    for (int j = 0; j < 3; j++) rm_row_join(&s[j], t[j]);
-  }
-  for (int j = 0; j < 3; j++) sums[j] = rm_row_total_of(&s[j], n);
+  rm_row_gradient_sums(n, g, NULL, x, shift, NULL, sums);
 }
 #endif
 
