@@ -208,7 +208,7 @@ cdef class Total(Call):
                 n *= x.shape[i]
         rows = elements // n
         spread, solid = not summed, _is_dense(&x)
-        if summed and rows == 1 and not solid and elements > 64 and what != NANSUM:  # copies take less than steps from number to number
+        if summed and rows == 1 and elements > 64 and what != NANSUM and not _is_dense_in_an_order(&x):  # copies take less than steps from number to number
             memory = <char *>malloc(elements * _SIZES[x.format])
             if memory is NULL:
                 raise MemoryError("no memory for rows")

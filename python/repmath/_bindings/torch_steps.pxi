@@ -78,6 +78,25 @@ cdef bint _is_dense(const rm_py_strided *o) noexcept:
     return True
 
 
+cdef bint _is_dense_in_an_order(const rm_py_strided *o) noexcept:
+    """Whether the elements fill their memory, in any order of the axes."""
+    cdef ptrdiff_t step = _size_of(o.format)
+    cdef uint64_t left = 0
+    cdef int i, found
+    for i in range(o.ndim):
+        left |= <uint64_t>(o.shape[i] != 1) << i
+    while left:
+        found = -1
+        for i in range(o.ndim):
+            if left >> i & 1 and o.stride[i] == step:
+                found = i
+        if found < 0:
+            return False
+        step *= o.shape[found]
+        left &= ~(<uint64_t>1 << found)
+    return True
+
+
 cdef bint _same_layout(const rm_py_strided *a, const rm_py_strided *b) noexcept:
     """Whether the tensors have one shape, and their elements lie in the same order."""
     cdef int i
