@@ -24,6 +24,10 @@ static void fill(char *to, const char *from, size_t bytes, size_t size) {
 
 void rm_copy_elements(char *to, ptrdiff_t step, const char *from, ptrdiff_t stride, int64_t n, int size) {
   int64_t i = 0;
+  if (stride == size && step == size) {
+    __builtin_memcpy(to, from, (size_t)n * (size_t)size);
+    return;
+  }
   if (stride == 0 && step == size && n > 16) {
     fill(to, from, (size_t)n * (size_t)size, (size_t)size);
     return;

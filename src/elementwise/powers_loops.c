@@ -2,6 +2,7 @@
  * computed by the accurate phase, and stored. One loop serves three functions and four formats: what differs are branches
  * that are taken alike in a whole call. */
 #include "../../crlibm/pown/pown.h"
+#include "../common/copy.h"
 #include "../common/elements.h"
 #include "argument.h"
 #include "powers.h"
@@ -11,9 +12,8 @@ enum { CHUNK = 64 }; /* the bits of a mask */
 /* count elements of `size` bytes, and the first of them in the places up to a whole vector. */
 static void gather(char *to, const char *from, ptrdiff_t stride, int count, int size) {
   const int all = (count + RM_LANES - 1) / RM_LANES * RM_LANES;
-  if (stride == size) __builtin_memcpy(to, from, (size_t)(count * size));
-  for (int j = stride == size ? count : 0; j < all; j++)
-    __builtin_memcpy(to + j * size, from + (j < count ? j : 0) * stride, (size_t)size);
+  rm_copy_elements(to, size, from, stride, count, size);
+  rm_copy_elements(to + count * size, size, from, 0, all - count, size);
 }
 
 static uint32_t map(const rm_powers *p, int64_t begin, int64_t end) {
@@ -45,9 +45,7 @@ static uint32_t map(const rm_powers *p, int64_t begin, int64_t end) {
       const double v = rm_accurate_argument(rm_read_bits(x + j * size, format), format, &flags);
       rm_write_bits(y + j * size, accurate(v, n[j], format, RM_NEAREST, &flags), format);
     }
-    if (p->stride_y == size) __builtin_memcpy(to, y, (size_t)(count * size));
-    else
-      for (int j = 0; j < count; j++) __builtin_memcpy(to + j * p->stride_y, y + j * size, (size_t)size);
+    rm_copy_elements(to, p->stride_y, y, size, count, size);
   }
   return flags;
 }
