@@ -78,7 +78,7 @@ RM_API rm_status rm_normalize_backward_weight(int format, const rm_norm_sets *se
  * is RN64(root of the sum of v_k^2), and w_i = RN32(RN64(RN64(v_i g)/length)). The gradient, from r with respect to w: with
  * b = RN64(RN64(sum of r_k v_k)/length), dg = RN32(b) and
  *   dv_i = RN32(RN64(RN64(RN64(r_i - RN64(v_i RN64(b/length))) g)/length))
- * Rows of n elements follow each other. No exception is raised. */
+ * Rows of n elements follow each other. No exception is raised. Errors: RM_ERR_SIZE, RM_ERR_NULL, RM_ERR_ISA. */
 RM_API rm_status rm_weight_norm_f32(int64_t rows, int64_t n, const float *v, const float *g, float *w, float *lengths);
 RM_API rm_status rm_weight_norm_backward_f32(int64_t rows, int64_t n, const float *r, const float *v, const float *g,
                                              float *dv, float *dg);

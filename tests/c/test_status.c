@@ -32,6 +32,28 @@ static void scatter_sums(void) {
   CHECK(ADD(segment_sum, RM_FORMAT_F64, 4, 1, out, 2, index, src) == RM_OK && out[0] == 1 && out[1] == 0 && out[3] == 2);
 }
 
+static void rows_of_f32(void) {
+  const float x[6] = {1, 2, 3, 4, 5, 6}, g[2] = {1, 2};
+  float out[6] = {7, 7, 7, 7, 7, 7}, one[2] = {7, 7};
+  CHECK(rm_weight_norm_f32(-1, 3, x, g, out, one) == RM_STATUS(RM_ERR_SIZE, 1));
+  CHECK(rm_weight_norm_f32(2, -1, x, g, out, one) == RM_STATUS(RM_ERR_SIZE, 2));
+  CHECK(rm_weight_norm_f32(2, 3, NULL, g, out, one) == RM_STATUS(RM_ERR_NULL, 3));
+  CHECK(rm_weight_norm_f32(2, 3, x, NULL, out, one) == RM_STATUS(RM_ERR_NULL, 4));
+  CHECK(rm_weight_norm_f32(2, 3, x, g, NULL, one) == RM_STATUS(RM_ERR_NULL, 5));
+  CHECK(rm_weight_norm_f32(2, 3, x, g, out, NULL) == RM_STATUS(RM_ERR_NULL, 6));
+  CHECK(rm_weight_norm_backward_f32(-1, 3, x, x, g, out, one) == RM_STATUS(RM_ERR_SIZE, 1));
+  CHECK(rm_weight_norm_backward_f32(2, 3, NULL, x, g, out, one) == RM_STATUS(RM_ERR_NULL, 3));
+  CHECK(rm_weight_norm_backward_f32(2, 3, x, x, g, NULL, one) == RM_STATUS(RM_ERR_NULL, 6));
+  CHECK(rm_weight_norm_backward_f32(2, 3, x, x, g, out, NULL) == RM_STATUS(RM_ERR_NULL, 7));
+  CHECK(rm_norm_rows_f32(-1, 3, x, one) == RM_STATUS(RM_ERR_SIZE, 1));
+  CHECK(rm_norm_rows_f32(2, -1, x, one) == RM_STATUS(RM_ERR_SIZE, 2));
+  CHECK(rm_norm_rows_f32(2, 3, NULL, one) == RM_STATUS(RM_ERR_NULL, 3));
+  CHECK(rm_norm_rows_f32(2, 3, x, NULL) == RM_STATUS(RM_ERR_NULL, 4));
+  CHECK(out[0] == 7 && out[5] == 7 && one[0] == 7 && one[1] == 7);
+  CHECK(rm_norm_rows_f32(2, 0, NULL, one) == RM_OK && one[0] == 0 && one[1] == 0);
+  CHECK(rm_weight_norm_f32(0, 3, NULL, NULL, NULL, NULL) == RM_OK);
+}
+
 static void reductions(void) {
   float x[4] = {1, 2, 3, 4}, out = 77;
   double xd[4] = {1, 2, 3, 4}, outd = 77;
@@ -129,6 +151,7 @@ int main(void) {
   CHECK(rm_set_num_threads(2) == RM_OK && rm_get_num_threads() == 2);
   for (int i = 0; i < ENTRIES; i++) elementwise(&entries[i]);
   scatter_sums();
+  rows_of_f32();
   reductions();
   matmul();
   accumulators();

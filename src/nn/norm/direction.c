@@ -100,11 +100,18 @@ static void row(const struct rm_nn_kernels *k, rm_direction_row *d, float *numbe
   if (!known || k->direction_store(d)) exactly(k, d, sums, number);
 }
 
+/* Arguments: count and n, then arrays of rows and of one number a row; which of those may have no elements. */
+static rm_status check(int64_t count, int64_t n, int arrays, const void *const *a, int of_rows) {
+  if (count < 0) return RM_STATUS(RM_ERR_SIZE, 1);
+  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 2);
+  for (int i = 0; i < arrays; i++)
+    if (!a[i] && count > 0 && (n > 0 || !(of_rows >> i & 1))) return RM_STATUS(RM_ERR_NULL, 3 + i);
+  return RM_OK;
+}
+
 static rm_status rows(int64_t count, int64_t n, const float *r, const float *v, const float *g, float *out, float *numbers) {
   const struct rm_nn_kernels *k = rm_nn_kernels();
   if (!k) return RM_ERR_ISA;
-  if (count < 0) return RM_STATUS(RM_ERR_SIZE, 0);
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
   const rm_env env = rm_env_enter();
   for (int64_t i = 0; i < count; i++) {
     rm_direction_row d = {.n = n, .v = v + i * n, .r = r ? r + i * n : NULL, .out = out + i * n, .g = (double)g[i]};
@@ -115,18 +122,23 @@ static rm_status rows(int64_t count, int64_t n, const float *r, const float *v, 
 }
 
 rm_status rm_weight_norm_f32(int64_t count, int64_t n, const float *v, const float *g, float *w, float *lengths) {
-  return rows(count, n, NULL, v, g, w, lengths);
+  const void *const a[] = {v, g, w, lengths};
+  const rm_status status = check(count, n, 4, a, 1 | 4);
+  return status ? status : rows(count, n, NULL, v, g, w, lengths);
 }
 rm_status rm_weight_norm_backward_f32(int64_t count, int64_t n, const float *r, const float *v, const float *g, float *dv,
                                       float *dg) {
-  return rows(count, n, r, v, g, dv, dg);
+  const void *const a[] = {r, v, g, dv, dg};
+  const rm_status status = check(count, n, 5, a, 1 | 2 | 8);
+  return status ? status : rows(count, n, r, v, g, dv, dg);
 }
 
 rm_status rm_norm_rows_f32(int64_t count, int64_t n, const float *x, float *norms) {
+  const void *const a[] = {x, norms};
+  const rm_status status = check(count, n, 2, a, 1);
+  if (status) return status;
   const struct rm_nn_kernels *k = rm_nn_kernels();
   if (!k) return RM_ERR_ISA;
-  if (count < 0) return RM_STATUS(RM_ERR_SIZE, 0);
-  if (n < 0) return RM_STATUS(RM_ERR_SIZE, 1);
   const rm_env env = rm_env_enter();
   int64_t fast = 0;
   for (int64_t i = 0; i < count; i++) {
