@@ -3,17 +3,12 @@
 import json
 from collections import Counter
 
+from ..table import quantiles
 from .worker import finished, lines, wanted
 
 
-def quantile(ordered, q):
-    return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
-
-
 def distribution(label, ratios):
-    ordered = sorted(ratios)
-    values = [quantile(ordered, q) for q in (0.5, 0.9, 0.99)] + [ordered[-1]]
-    return f"{label:34} {len(ordered):6d} " + " ".join(f"{v:10.2f}" for v in values)
+    return f"{label:34} {len(ratios):6d} " + " ".join(f"{v:10.2f}" for v in quantiles(ratios))
 
 
 def decided(result):
@@ -109,10 +104,8 @@ def report(options):
             print(f"{ratio:10.2f}  {shown(r)}")
     dearest = overheads(measured)
     if dearest:
-        most = [us for _, us in reversed(dearest)]
-        print(
-            f"\n4x4 calls: median {quantile(most, 0.5):.1f} us beyond the other library's, p90 {quantile(most, 0.9):.1f}, the dearest:"
-        )
+        median, most = quantiles([us for _, us in dearest])[:2]
+        print(f"\n4x4 calls: median {median:.1f} us beyond the other library's, p90 {most:.1f}, the dearest:")
         print(", ".join(f"{name} {us:.1f}" for name, us in dearest[: options.most // 4]))
     reasons = Counter(r["skipped"].split(":")[0] for r in skipped)
     print("\nskipped: " + (", ".join(f"{n} {reason}" for reason, n in reasons.most_common()) or "none"))

@@ -278,7 +278,7 @@ cdef object _linear_default = None
 
 
 def prepare_linear_alone(torch):
-    """Sets what a linear map without gradients asks PyTorch."""
+    """Sets what linear maps and RMS norms without gradients ask PyTorch."""
     global _grad_enabled, _autocasts, _modes, _traced, _keys_of, _is_included, _is_excluded, _duals, _plain_keys, _linear_default
     _grad_enabled, _autocasts, _modes = torch.is_grad_enabled, torch.is_autocast_enabled, torch._C._len_torch_dispatch_stack
     _traced, _keys_of, _duals = torch._C._get_tracing_state, torch._C._dispatch_keys, torch.autograd.forward_ad

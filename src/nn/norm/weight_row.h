@@ -210,9 +210,7 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
   const int per_block = f->w.outer != 0;
   const int64_t set1 = per_block ? at / f->outer : at, block = per_block ? at % f->outer : 0;
   const rm_weight_range range = {set1, set1 + 1, block, per_block ? block + 1 : f->outer, 0, f->inner};
-  double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2),
-         *h = rm_row_buffer(state, 3);
-  (void)h; /* a device's own */
+  double *x = rm_row_buffer(state, 0), *g = rm_row_buffer(state, 1), *ones = rm_row_buffer(state, 2);
   if (f->format == RM_F64 && rm_row_defer(state)) return;
   const int64_t all = range.outer_to - range.outer_from;
   const int64_t parts = per_block || !rm_norm_is_short(f) ? all : 1; /* of one block, or of short ones together */
@@ -256,7 +254,7 @@ RM_STATIC void rm_norm_weight_channel(const void *operation, int64_t at, rm_row_
       }
 #endif
 #if RM_DEVICE
-      RM_ROW(state, weighted)(length, g, ones, x, t->c, h, sum);
+      RM_ROW(state, weighted)(length, g, ones, x, t->c, rm_row_buffer(state, 3), sum);
 #else
       state->k->gradients(length, g, x, t->c, sum);
 #endif
