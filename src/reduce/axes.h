@@ -15,7 +15,11 @@ typedef struct {
   ptrdiff_t s_outer, s_inner, s1, s2;
   const char *x;
   char *out;
+  uint32_t *seen; /* what is known of all terms, or NULL: RM_AXES_SEEN and the classes among them, or RM_AXES_RAISED */
 } rm_axes_problem;
+
+#define RM_AXES_SEEN UINT32_C(0x80000000)
+#define RM_AXES_RAISED UINT32_C(0x40000000) /* the exception that a NaN may owe has been raised */
 
 /* Running sums of `rows` lines of n terms, fewer than 2^31. Strides are in bytes. */
 typedef struct {
@@ -31,6 +35,9 @@ typedef struct {
 static inline const char *rm_axes_terms(const rm_axes_problem *p, int64_t at) {
   return p->x + at / p->inner * p->s_outer + at % p->inner * p->s_inner;
 }
+
+/* Whether no sum that is NaN owes an exception that is not raised yet. */
+int rm_axes_nan_is_silent(const rm_axes_problem *p);
 
 /* The bits of element `at`, by the tiers of a single sum; near: a sum of its terms, not finite if one of them is not. */
 uint64_t rm_axes_exactly(const rm_axes_problem *p, int64_t at, double near, rm_tiers *tiers, uint32_t *flags);

@@ -187,6 +187,18 @@ RM_COLD uint32_t rm_axes_rest(const rm_axes_problem *p, int64_t at, int count, v
     tiers->double_double += __builtin_popcount(undecided & ~still);
     undecided &= still | ~finite;
   }
+  if (p->fmt != RM_F64) { /* no sum of finite terms overflows */
+    const uint32_t nan = vm64_bits(vf64_unord(c, c)) & undecided;
+    const uint32_t known = undecided & ~finite & (nan && !rm_axes_nan_is_silent(p) ? ~nan : ~UINT32_C(0));
+    tiers->fast += __builtin_popcount(known);
+    undecided &= ~known;
+    for (uint32_t m = known; m; m &= m - 1) {
+      const int i = rm_ctz64(m);
+      uint64_t bits = rm_nan_bits(p->fmt_out);
+      if (!(nan >> i & 1)) bits = rm_infinity_bits(p->fmt_out) | (near[i] < 0.0 ? rm_sign_bit(p->fmt_out) : 0);
+      __builtin_memcpy(out + i * size, &bits, (size_t)size);
+    }
+  }
   for (int i = 0; undecided >> i; i++)
     if (undecided >> i & 1) {
       const uint64_t bits = rm_axes_exactly(p, at + i, near[i], tiers, &flags);

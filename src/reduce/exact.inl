@@ -2,6 +2,9 @@
 #include "exact.h"
 
 #include "../common/elements.h"
+#if !RM_DEVICE
+#include "kernels.h"
+#endif
 
 /* The format is a constant at every call of the two loops. */
 RM_FN void rm_superacc_add_array_of(rm_superaccumulator *acc, const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
@@ -42,8 +45,8 @@ RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, 
   }
 }
 
-/* No branches and no comparisons, so that compilers make vectors of it: the arrays are long where a network diverges. The
- * highest bit of a difference says whether it is negative. */
+/* There are no branches and no comparisons, so that compilers make vectors of it. The highest bit of a difference says whether
+ * it is negative. */
 RM_FN uint32_t rm_superacc_classes_of(const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
   const uint64_t infinity = rm_infinity_bits(fmt), sign = rm_sign_bit(fmt), top = UINT64_C(1) << 63;
   uint64_t quiet = 0, signalling = 0, positive = 0, negative = 0;
@@ -61,10 +64,13 @@ RM_FN uint32_t rm_superacc_classes_of(const int fmt, int64_t n, const char *x, p
 
 RM_HOST_EXTERN uint32_t rm_superacc_classes(int fmt, int64_t n, const void *x, ptrdiff_t sx) {
   const char *p = (const char *)x;
+#if !RM_DEVICE
+  if (sx == rm_size_of(fmt)) return rm_reduce_kernels()->classes[fmt](n, p); /* many at a time */
+#endif
   switch (fmt) {
     case RM_F16: return rm_superacc_classes_of(RM_F16, n, p, sx);
     case RM_BF16: return rm_superacc_classes_of(RM_BF16, n, p, sx);
-    case RM_F32: return sx == 4 ? rm_superacc_classes_of(RM_F32, n, p, 4) : rm_superacc_classes_of(RM_F32, n, p, sx);
-    default: return sx == 8 ? rm_superacc_classes_of(RM_F64, n, p, 8) : rm_superacc_classes_of(RM_F64, n, p, sx);
+    case RM_F32: return rm_superacc_classes_of(RM_F32, n, p, sx);
+    default: return rm_superacc_classes_of(RM_F64, n, p, sx);
   }
 }

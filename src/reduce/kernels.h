@@ -31,5 +31,6 @@ struct rm_reduce_kernels {
   int (*multiples)(int64_t n, rm_terms x, rm_terms y, int fmt, double g);
   rm_scatter_segment_fn *scatter_segment[4]; /* by format */
   rm_scatter_cells_fn *scatter_cells[4];
+  uint32_t (*classes[4])(int64_t n, const char *x); /* by format: the infinities and NaNs among neighbours in memory */
 };
 RM_ISA_TABLES(struct rm_reduce_kernels, rm_reduce_table, rm_reduce_kernels)

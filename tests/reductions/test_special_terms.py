@@ -1,6 +1,7 @@
 """Products and convolutions with infinite, quiet and signalling terms: bits and the invalid flag, and hardly an accumulator for them."""
 
 import ctypes
+import itertools
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from convolution_library import FORMATS, Convolution, Geometry, dtype_of, sums
 from exact_oracle import CANONICAL_NAN
 from exact_oracle import FORMATS as LAYOUTS
 from gemm_library import gemm
-from reductions_library import FE_INVALID, OK, Reductions
+from reductions_library import FE_INVALID, OK, Reductions, pointer
 
 GEOMETRIES = {
     "padded": Geometry(1, 2, 3, (4, 5), 3, low=1),
@@ -165,3 +166,28 @@ def test_sums(isa_library, fmt):
             for z in (y, x):
                 flag = raised(lambda: call("dot", x, z))  # noqa: B023
                 check(np.array(out[()]), flag, {(): [*zip(x, z, strict=True)]}, fmt, (kind, n))
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("what", ["sum", "mean"])
+def test_sums_over_axes(isa_library, what, fmt):
+    """Of rows, columns, short rows and planes, dense and with gaps; a tensor of which few sums owe an exception, in any order, too."""
+    lib, rng = Reductions(isa_library), np.random.default_rng(8)
+    kinds = {**KINDS, "one": ((1, 3, 0), 0), "signals": ((0, 2, 1), 0), "positive": ((3, 3, 0), 0), "all": ((1, 3, 0), 0)}
+    shapes = (((1, 9, 1, 70), 1), ((1, 70, 1, 9), 1), ((1, 25, 1, 3), 2), ((5, 3, 4, 8), 1), ((1, 1, 1, 66000), 1))
+    for (kind, (parts, _)), ((outer, inner, n1, n2), gap) in itertools.product(kinds.items(), shapes):
+        if n2 > 60_000 and kind != "one":
+            continue
+        x = data(rng, parts, (outer, n1, n2 * gap, inner), fmt)[:, :, ::gap]
+        if kind == "positive":
+            with np.errstate(invalid="ignore"):
+                x[np.isneginf(x)] = 1
+        for y, moves in (x, (0, 3, 1, 2)), (np.ascontiguousarray(x.transpose(0, 3, 1, 2)), (0, 1, 2, 3)):
+            terms = y.transpose(moves)
+            out = np.full((outer, inner), 7, dtype_of(fmt))
+            size, step = (ctypes.c_int64 * 4)(*terms.shape), (ctypes.c_ssize_t * 4)(*terms.strides)
+            code, f = FORMATS.index(fmt), getattr(lib.c, f"rm_{what}_axes")
+            flag = raised(lambda: f(code, size, step, pointer(y), code, pointer(out)))  # noqa: B023
+            one = dtype_of(fmt).type(1)
+            rows = {(i, j): [(v, one) for v in terms[i, j].flat] for i in range(outer) for j in range(inner)}
+            check(out, flag, rows, fmt, (kind, terms.shape, gap))
