@@ -45,7 +45,7 @@ RM_HOST_EXTERN void rm_superacc_add_products(rm_superaccumulator *acc, int fmt, 
   }
 }
 
-/* There are no branches and no comparisons, so that compilers make vectors of it. The highest bit of a difference says whether
+/* There are no branches and no comparisons, so that compilers make vectors of it. The highest bit of a difference says if
  * it is negative. */
 RM_FN uint32_t rm_superacc_classes_of(const int fmt, int64_t n, const char *x, ptrdiff_t sx) {
   const uint64_t infinity = rm_infinity_bits(fmt), sign = rm_sign_bit(fmt), top = UINT64_C(1) << 63;
