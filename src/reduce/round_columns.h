@@ -1,6 +1,8 @@
 /* Rounds approximate numbers, RM_LANES at a time, and tells which of them are undecided. It is also device code. */
 #pragma once
 
+#include <stddef.h>
+
 #include "../../crlibm/simd/machine.h"
 
 /* RN of binary64 numbers. p is aligned as one of them: a device needs that. */

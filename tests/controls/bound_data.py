@@ -42,6 +42,7 @@ from random_rounding_data import (  # noqa: F401
     sums_rounded_at_random,
 )
 from reductions_library import I64, NO_TRANS, OK, ROW_MAJOR, TRANS, Reductions, pointer
+from sample_data import not_finite, weighted  # noqa: F401
 from sampling_library import sum_of_all
 from scatter_library import call as scatter
 from softmax_library import result

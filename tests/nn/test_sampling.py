@@ -105,6 +105,58 @@ def test_special_values(isa_library, fmt):
     assert bits(y).ravel().tolist() == [CANONICAL_NAN[fmt], *bits(rows[:1, 0]).tolist()]  # 0 times infinity, and no term
 
 
+def test_few_terms_of_lines(isa_library):
+    """Of binary32: one to eight terms, of which two may be a tie, or on its side, by what is far below; short and long lines, of lists in common."""
+    rng = np.random.default_rng(5)
+    for taps, points, elements, group in (
+        (1, 5, 3, 1),
+        (2, 67, 40, 1),
+        (2, 300, 7, 2),
+        (3, 41, 9, 3),
+        (4, 260, 30, 1),
+        (8, 37, 20, 3),
+    ):
+        for j, exponents in enumerate((0, 3, 26, 60)):
+            x = (
+                rng.standard_normal((3, elements, 1)) * 2.0 ** rng.integers(-exponents, exponents + 1, (3, elements, 1))
+            ).astype("f4")
+            for w in itertools.islice(weights(rng, (-(-3 // group), taps, points)), 3):
+                at, w, y = (
+                    rng.integers(-1, elements, w.shape),
+                    w.astype("f4").astype("f8") if j % 2 else w,
+                    np.full((3, points, 1), 7, "f4"),
+                )
+                assert gather_sum(isa_library, "f32", "f32", x, at, w, y, group=group) == OK
+                for line, p in np.ndindex(3, points):
+                    terms = exact(x[line, :, 0], at[line // group, :, p], w[line // group, :, p], range(taps), False)
+                    assert bits(y)[line, p, 0] == rounded(terms, y.dtype), (taps, exponents, line, p)
+
+
+def test_what_is_not_finite_in_few_terms(isa_library):
+    """Bits, and the exception that signalling NaNs, products of 0 and infinity, and infinities of both signs owe."""
+    rng, libm, one = np.random.default_rng(6), ctypes.CDLL(None), np.ones((1, 2, 40))
+    inf, quiet, signalling = np.inf, np.nan, np.array(0x7F800001, "u4").view("f4")
+    for special, weight, raised in (
+        ([quiet], 1, False), ([inf], 1, False), ([-inf, quiet], 1, False), ([inf, -inf], 1, True), ([signalling], 1, True), ([quiet, signalling], 1, True),
+        ([inf], 0, True), ([quiet], 0, False), ([-inf], -1, False),
+    ):  # fmt: skip
+        x, at = rng.standard_normal((2, 50, 1)).astype("f4"), np.arange(80).reshape(1, 2, 40) // 2
+        x[1, 7 : 7 + len(special), 0] = special
+        at[0, :, 30:32] = [[7, 7], [min(8, 6 + len(special)), 9]]
+        y, w = np.zeros((2, 40, 1), "f4"), one * weight
+        libm.feclearexcept(61)
+        assert gather_sum(isa_library, "f32", "f32", x, at, w, y, group=2) == OK
+        assert bool(libm.fetestexcept(1)) == raised, (special, weight)
+        with np.errstate(invalid="ignore"):
+            want = (x[:, at[0, 0], 0] * weight + x[:, at[0, 1], 0] * weight)[..., None]
+        want[np.isnan(want)] = np.nan
+        here = ~np.isfinite(want)
+        assert (
+            here.any() and (bits(y)[here] & 0x7FFFFFFF == bits(want)[here] & 0x7FFFFFFF).all() and np.isfinite(y[~here]).all()
+        )
+        assert (np.signbit(y[here]) == (y[here] < 0)).all()
+
+
 def test_refusals(library):
     x, y = np.ones((2, 3, 2), "f4"), np.full((2, 4, 2), 7, "f4")
     at, w = np.zeros((1, 5, 4), np.int64), np.ones((1, 5, 4))

@@ -7,6 +7,7 @@
 #include "../../../include/repmath/sampling.h"
 #include "../../common/elements.h"
 #include "../../common/overlap.h"
+#include "../../reduce/exact.h"
 #include "../../reduce/statistics.h"
 #include "../../runtime/env.h"
 #include "../rows/parallel.h"
@@ -198,6 +199,71 @@ static void sum_of(const part *given, rm_row_state *state) {
   state->tiers.fast += n - left;
 }
 
+/* A line of binary32, whose points have few terms each: its elements are converted once, and the 0 of what is outside lies
+ * before them. */
+static int is_line_of_few(const problem *f) {
+  return f->by_points && f->g.weight && !f->g.mean && !f->wild && f->format_x == RM_F32 && f->format == RM_F32 &&
+         f->g.taps <= TOGETHER && f->g.points >= FEW && f->g.elements / 4 <= f->terms;
+}
+
+/* Whether no sum that is NaN owes an exception that is not raised yet: there are neither signalling NaNs nor infinities. */
+static int is_silent(const problem *f, rm_row_state *state) {
+  enum { SILENT = 1, LOUD };
+  if (state->flags & RM_FLAG_INVALID) return 1;
+  for (int64_t i = 0; !state->loaded && i < f->g.lines; i++)
+    if (rm_superacc_classes(RM_F32, f->g.elements, f->x + i * f->sx[0], f->sx[1]) & ~(uint32_t)RM_ACC_QNAN)
+      state->loaded = LOUD;
+  if (!state->loaded) state->loaded = SILENT;
+  return state->loaded == SILENT;
+}
+
+static __attribute__((noinline)) void take_elements(int64_t n, const int64_t *RM_RESTRICT at, const double *RM_RESTRICT line,
+                                                    double *RM_RESTRICT to) {
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const double a = line[at[i]], b = line[at[i + 1]], c = line[at[i + 2]], d = line[at[i + 3]];
+    to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+  }
+  for (; i < n; i++) to[i] = line[at[i]];
+}
+
+static void sum_line(const void *operation, int64_t row, rm_row_state *state) {
+  const problem *f = operation;
+  const int taps = (int)f->g.taps;
+  const double *const end = f->g.weight + ((f->g.lines - 1) / f->g.group + 1) * f->terms;
+  double *const line = rm_row_buffer(state, 2 * TOGETHER) + RM_ROW_PAD;
+  float *const rounded = (float *)rm_row_buffer(state, 2 * TOGETHER + 1);
+  state->k->load(f->g.elements, f->x + row * f->sx[0], f->sx[1], RM_F32, 0.0, line);
+  line[-1] = 0.0;
+  for (int64_t begin = 0; begin < f->row; begin += PART) {
+    const int64_t n = f->row - begin < PART ? f->row - begin : PART, padded = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
+    const part p = {f, row, 1, 0, begin, n};
+    const terms t = terms_of(&p, 0, 0);
+    const double *w[TOGETHER], *x[TOGETHER];
+    for (int k = 0; k < taps; k++) {
+      double *const to = rm_row_buffer(state, k), *const copy = rm_row_buffer(state, TOGETHER + k);
+      take_elements(n, t.at + k * t.step, line, to);
+      for (int64_t i = n; i < padded; i++) to[i] = 0.0;
+      x[k] = to, w[k] = t.weight + k * t.step;
+      if (w[k] + padded <= end) continue; /* whole vectors are read, of any weights */
+      memcpy(copy, w[k], (size_t)n * sizeof *copy);
+      for (int64_t i = n; i < padded; i++) copy[i] = 0.0;
+      w[k] = copy;
+    }
+    char *const out = f->y + (row * f->row + begin) * 4;
+    const int64_t left =
+        state->k->sampling->rounded(n, taps, w, x, 1.1 * ((double)taps + 2.0) * 0x1p-53, rounded, state->undecided);
+    memcpy(out, rounded, (size_t)n * 4);
+    for (int64_t i = 0; i < left; i++) {
+      const int64_t at = state->undecided[i];
+      const int known = rounded[at] != rounded[at] && is_silent(f, state);
+      rm_write_bits(out + at * 4, known ? rm_nan_bits(RM_F32) : resolve(&p, at, state), RM_F32);
+      state->tiers.fast += known;
+    }
+    state->tiers.fast += n - left;
+  }
+}
+
 static void sum_part(const void *operation, int64_t row, rm_row_state *state) {
   const part p = part_of(operation, row);
   sum_of(&p, state);
@@ -270,6 +336,10 @@ rm_status rm_gather_sum(int format_x, int format, const rm_gather *gather, const
   f.together = f.by_points && f.row < PART ? PART / f.row : 1;
   if (g->first && g->lines == 1 && f.parts == 1)
     return rm_each_row((g->points + BLOCK - 1) / BLOCK, f.row * BLOCK, BUFFERS, sum_block, &f);
+  if (is_line_of_few(&f)) {
+    const int64_t room = f.g.elements > PART ? f.g.elements : PART;
+    return rm_each_row(f.g.lines, room + RM_ROW_PAD, 2 * TOGETHER + 2, sum_line, &f);
+  }
   const int64_t rows = (results / f.row + f.together - 1) / f.together, n = f.row * f.together;
   return rm_each_row(rows * f.parts, n < PART ? n : PART, BUFFERS, sum_part, &f);
 }

@@ -125,6 +125,19 @@ static void combine(const rm_grid_sample *g, const taps *t, int each, int64_t p,
   }
 }
 
+/* The same of two taps in each of two dimensions, as most calls have them: no step is another. */
+static void combine_four(const rm_grid_sample *g, const taps *t, int64_t p, int64_t *at, double *weight, double *slope) {
+  for (int k = 0; k < 4; k++) {
+    const int first = k >> 1, second = k & 1;
+    const int64_t x = t[0].at[first], y = t[1].at[second], element = (x | y) < 0 ? -1 : x + y * g->size[0];
+    at[k * g->points + p] = element;
+    weight[k * g->points + p] = t[0].weight[first] * t[1].weight[second];
+    if (!slope) continue;
+    slope[k * g->points + p] = element < 0 ? 0.0 : t[0].slope[first] * t[1].weight[second];
+    slope[(4 + k) * g->points + p] = element < 0 ? 0.0 : t[0].weight[first] * t[1].slope[second];
+  }
+}
+
 rm_status rm_grid_terms(int format, const rm_grid_sample *g, const void *coordinates, int64_t *at, double *weight,
                         double *slope) {
   if (format < RM_F16 || format > RM_F64) return RM_STATUS(RM_ERR_ENUM, FORMAT);
@@ -148,7 +161,9 @@ rm_status rm_grid_terms(int format, const rm_grid_sample *g, const void *coordin
     for (int64_t p = 0; p < g->points; p++, from += g->dims * size) {
       taps t[3];
       for (int d = 0; d < g->dims; d++) take(&t[d], rm_read_element(from + d * size, format), g->size[d], g);
-      combine(g, t, each, p, count, at + s * terms, weight + s * terms, slope ? slope + s * terms * g->dims : NULL);
+      double *const slopes = slope ? slope + s * terms * g->dims : NULL;
+      if (count == 4 && g->dims == 2) combine_four(g, t, p, at + s * terms, weight + s * terms, slopes);
+      else combine(g, t, each, p, count, at + s * terms, weight + s * terms, slopes);
     }
   rm_env_leave(env, 0);
   return RM_OK;

@@ -18,4 +18,8 @@ struct rm_sample_kernels {
    * which all together is u Z, and each of the T additions to low by u (1 + T u) Z at most: (T + 1) u (1 + T u) Z, where T u
    * is below 2^-20 and Z at most (1 + 2 T u) z. slack: 0 where the quotient of an exact sum is exact, else 2^-51. */
   void (*finish)(int64_t n, double bound, double divisor, double slack, const double *sum, double *low, double *z);
+  /* Rounds the sums of w[t][i] x[t][i] over t < terms, with finish's bound, to out in binary32, for i < n. All arrays, out
+   * too, have whole groups. Returns how many are undecided, or not finite: `undecided` has these i. */
+  int64_t (*rounded)(int64_t n, int terms, const double *const *w, const double *const *x, double bound, float *out,
+                     int64_t *undecided);
 };
