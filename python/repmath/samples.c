@@ -137,6 +137,22 @@ int rm_py_decided(int format, double v, double err, void *out) {
   return format == F32 ? decided(v, err, (float *)out) : decided_narrow(format, v, err, (uint16_t *)out);
 }
 
+/* Whether coordinate j of the gradient of place p is exactly 0, as where an image is constant: all taps in the image have the same
+ * numbers, `wide` of them in the columns of their slots, and their slopes cancel. */
+static int cancels(const rm_py_sample *s, const int32_t *slot, const double *column, int64_t wide, int64_t p, int j) {
+  pair slopes = {0.0, 0.0, 0.0, 0};
+  const double *first = NULL;
+  for (int64_t t = 0; t < s->taps; t++) {
+    const int64_t k = s->at[t * s->points + p];
+    if (k < 0) continue;
+    const double *const own = column + slot[k] * wide;
+    if (first && memcmp(first, own, sizeof *own * (size_t)wide) != 0) return 0;
+    first = own;
+    add(&slopes, s->slope[(j * s->taps + t) * s->points + p]);
+  }
+  return !slopes.rounded && slopes.hi == -slopes.lo;
+}
+
 /* The sum of a b over n numbers, and that of the magnitudes, in *size. */
 static double dot(int64_t n, const double *a, const double *b, double *size) {
   double sum[GROUP] = {0.0}, all[GROUP] = {0.0};
@@ -212,6 +228,10 @@ int rm_py_sample_gradients(const rm_py_sample *s, const void *g, const void *x, 
       void *const to = (char *)dgrid + (p * s->dims + j) * size_of;
       double v = made[j], err = RM_PY_SAMPLE_BOUND * (bound * off[j] + 0x1p-52 * fabs(v));
       if (rm_py_decided(s->format, v, err, to)) continue;
+      if (isfinite(v) && cancels(s, slot, column, wide, p, j)) {
+        memset(to, 0, (size_t)size_of);
+        continue;
+      }
       if (!grid_total(s, g, x, s->format, p, j, &v, &err) || !rm_py_decided(s->format, v, err, to)) open |= 2;
     }
   }

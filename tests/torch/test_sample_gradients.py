@@ -129,3 +129,27 @@ def test_what_is_not_finite(library):
     assert (dgrid[np.isnan(dgrid)].view("u4") == 0x7FC00000).all()
     x[:] = 3e38
     assert gradients(lib, np.full((1, 6), 3e38, "f4"), x, np.abs(at), weight, slope)[0] == 3  # overflows are left
+
+
+def test_slopes_that_cancel(library):
+    """Beside equal numbers the gradient is 0 where the slopes cancel exactly, and only there; taps outside of the image count nothing."""
+    lib, right = library
+    rng, nonzero = np.random.default_rng(3), 0
+    for turn in range(200):
+        slope = rng.standard_normal((2, 4, 1)) * np.exp2(rng.integers(-3, 4))
+        slope[:, [3, 2]] = -slope[:, [0, 1]]
+        g, x = rng.standard_normal((5, 1)).astype("f4"), np.repeat(rng.standard_normal((5, 1)), 4, axis=1).astype("f4")
+        at = np.arange(4)[:, None].copy()
+        if turn % 4 == 1:
+            slope[:, 3] = np.nextafter(slope[:, 3], 9)
+        elif turn % 4 == 2:
+            x[2, 1] = np.nextafter(x[2, 1], np.float32(9))
+        elif turn % 4 == 3:
+            at[[1, 2]], slope[:, [1, 2]] = -1, 0
+        left, _, dgrid = gradients(lib, g, x, at, np.zeros(at.shape), slope)
+        each = [Fraction(float(sum(a * b for a, b in zip(rational(g), rational(x[:, t]), strict=True)))) for t in range(4)]
+        want = [nearest(sum(a * b for a, b in zip(rational(slope[j]), each, strict=True))) for j in range(2)]
+        nonzero += np.count_nonzero(want)
+        assert not right or left & 2 or (dgrid[0].view("u4") == np.array(want).view("u4")).all(), turn
+        assert turn % 4 in (1, 2) or not left & 2
+    assert nonzero > 50

@@ -2,6 +2,7 @@
 
 cdef enum:
     SMALL = 1 << 14  # elements of a layer that is computed in memory of its own
+    MOST = 1 << 21  # elements of an operand with gaps that is copied
 
 
 cdef class Memory:
@@ -31,7 +32,7 @@ cdef object _read(object t, Operand *o):
         o.shape[i] = x.shape[i]
     if _is_dense(&x):
         return t
-    if o.n > MANY:
+    if o.n > MOST:
         return None
     copy = Memory(o.n * _SIZES[x.format])
     rm_py_spread(&x, x.ndim, x.shape, copy.data)
