@@ -137,8 +137,8 @@ int rm_py_decided(int format, double v, double err, void *out) {
   return format == F32 ? decided(v, err, (float *)out) : decided_narrow(format, v, err, (uint16_t *)out);
 }
 
-/* Whether coordinate j of the gradient of place p is exactly 0, as where an image is constant: all taps in the image have the same
- * numbers, `wide` of them in the columns of their slots, and their slopes cancel. */
+/* Whether coordinate j of the gradient of place p is exactly 0, as where an image is constant: all taps in the image have the
+ * same numbers, `wide` of them in the columns of their slots, and their slopes cancel. */
 static int cancels(const rm_py_sample *s, const int32_t *slot, const double *column, int64_t wide, int64_t p, int j) {
   pair slopes = {0.0, 0.0, 0.0, 0};
   const double *first = NULL;

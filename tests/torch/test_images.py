@@ -264,3 +264,42 @@ def test_affine_grid(sizes, align_corners):
         for n, d in itertools.product(range(2), range(dims)):
             gradient[n, d] += [received[(n, *index, d)] * p for p in place]
     assert same(theta.grad, float32(gradient))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("what", ["reflect", "replicate", "nearest", "unfold", "planes", "window"])
+def test_gradients_of_copies_that_are_asked_for_again(what, dtype):
+    """A call that comes again takes the copies of each place, the first one adds copies to places: both are the exact sums, rounded once."""
+    rng = np.random.default_rng(len(what))
+    x = torch.from_numpy(rng.standard_normal((2, 3, 22, 31))).to(dtype)
+    f = {
+        "reflect": lambda x: T.pad(x, (2, 1, 3, 2), mode="reflect"),
+        "replicate": lambda x: T.pad(x, (1, 9, 1, 0), mode="replicate"),
+        "nearest": lambda x: T.interpolate(x, scale_factor=2),
+        "unfold": lambda x: T.unfold(x, 3, padding=1, dilation=2),
+        "planes": lambda x: T.unfold(x, (1, 3), stride=(2, 1)),
+        "window": lambda x: x.unfold(2, 5, 2),
+    }[what]
+    places = f(torch.arange(1, x.numel() + 1, dtype=torch.float64).view(x.shape)).reshape(-1).long().numpy()
+    for kind in ("gaussian", "ties", "special"):
+        y = f(x.requires_grad_())
+        g = torch.from_numpy(rng.standard_normal(y.shape))
+        if kind == "ties":
+            g = g.mul(8).round() * 2.0 ** torch.from_numpy(
+                rng.integers(0, 2, y.shape) * -(23 if dtype is torch.float32 else 7)
+            )
+        g = g.to(dtype)
+        if kind == "special":
+            g.view(-1)[rng.integers(0, g.numel(), 9)] = torch.tensor([torch.nan, torch.inf, -torch.inf] * 3, dtype=dtype)
+        with rt.reproducible():
+            made = [torch.autograd.grad(f(x), x, g)[0] for _ in range(3)]
+        for again in made[1:]:
+            assert same(
+                again.view(torch.int16 if dtype is torch.bfloat16 else torch.int32),
+                made[0].view(torch.int16 if dtype is torch.bfloat16 else torch.int32).numpy(),
+            )
+        if dtype is torch.float32 and kind != "special":
+            sums = [Fraction(0)] * (x.numel() + 1)
+            for place, v in zip(places, g.reshape(-1).tolist(), strict=True):
+                sums[place] += Fraction(v)
+            assert same(made[2].reshape(-1), float32(sums[1:]))

@@ -16,7 +16,7 @@
 /* Results of a part; terms that are added together. Buffers: their elements, their weights, and three numbers of each
  * result. Parts of fewer than FEW results are computed one by one; BLOCK points with lists of their own come to a thread
  * together. */
-enum { PART = 256, TOGETHER = 8, BUFFERS = 2 * TOGETHER + 3, FEW = 4, BLOCK = 64 };
+enum { PART = 256, TOGETHER = 8, BUFFERS = 2 * TOGETHER + 3, FEW = 4, BLOCK = 64, LINE_TAPS = 16 };
 enum { FORMAT_X = 1, FORMAT, GATHER, X, STRIDES, Y };
 
 typedef struct {
@@ -202,8 +202,8 @@ static void sum_of(const part *given, rm_row_state *state) {
 /* A line of binary32, whose points have few terms each: its elements are converted once, and the 0 of what is outside lies
  * before them. */
 static int is_line_of_few(const problem *f) {
-  return f->by_points && f->g.weight && !f->g.mean && !f->wild && f->format_x == RM_F32 && f->format == RM_F32 &&
-         f->g.taps <= TOGETHER && f->g.points >= FEW && f->g.elements / 4 <= f->terms;
+  return f->by_points && !f->g.mean && !f->wild && f->format_x == RM_F32 && f->format == RM_F32 && f->g.taps > 0 &&
+         f->g.taps <= LINE_TAPS && f->g.points >= 2 * FEW && f->g.elements / 4 <= f->terms;
 }
 
 /* Whether no sum that is NaN owes an exception that is not raised yet: there are neither signalling NaNs nor infinities. */
@@ -230,21 +230,26 @@ static __attribute__((noinline)) void take_elements(int64_t n, const int64_t *RM
 static void sum_line(const void *operation, int64_t row, rm_row_state *state) {
   const problem *f = operation;
   const int taps = (int)f->g.taps;
-  const double *const end = f->g.weight + ((f->g.lines - 1) / f->g.group + 1) * f->terms;
-  double *const line = rm_row_buffer(state, 2 * TOGETHER) + RM_ROW_PAD;
-  float *const rounded = (float *)rm_row_buffer(state, 2 * TOGETHER + 1);
+  const double *const end = !f->g.weight ? NULL : f->g.weight + ((f->g.lines - 1) / f->g.group + 1) * f->terms;
+  double *const line = rm_row_buffer(state, 2 * taps) + RM_ROW_PAD;
+  float *const rounded = (float *)rm_row_buffer(state, 2 * taps + 1);
   state->k->load(f->g.elements, f->x + row * f->sx[0], f->sx[1], RM_F32, 0.0, line);
   line[-1] = 0.0;
   for (int64_t begin = 0; begin < f->row; begin += PART) {
     const int64_t n = f->row - begin < PART ? f->row - begin : PART, padded = (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD;
     const part p = {f, row, 1, 0, begin, n};
     const terms t = terms_of(&p, 0, 0);
-    const double *w[TOGETHER], *x[TOGETHER];
+    const double *w[LINE_TAPS], *x[LINE_TAPS];
     for (int k = 0; k < taps; k++) {
-      double *const to = rm_row_buffer(state, k), *const copy = rm_row_buffer(state, TOGETHER + k);
+      double *const to = rm_row_buffer(state, k), *const copy = rm_row_buffer(state, taps + k);
       take_elements(n, t.at + k * t.step, line, to);
       for (int64_t i = n; i < padded; i++) to[i] = 0.0;
-      x[k] = to, w[k] = t.weight + k * t.step;
+      x[k] = to, w[k] = copy;
+      if (!t.weight) {
+        for (int64_t i = 0; i < padded; i++) copy[i] = 1.0;
+        continue;
+      }
+      w[k] = t.weight + k * t.step;
       if (w[k] + padded <= end) continue; /* whole vectors are read, of any weights */
       memcpy(copy, w[k], (size_t)n * sizeof *copy);
       for (int64_t i = n; i < padded; i++) copy[i] = 0.0;
@@ -338,7 +343,7 @@ rm_status rm_gather_sum(int format_x, int format, const rm_gather *gather, const
     return rm_each_row((g->points + BLOCK - 1) / BLOCK, f.row * BLOCK, BUFFERS, sum_block, &f);
   if (is_line_of_few(&f)) {
     const int64_t room = f.g.elements > PART ? f.g.elements : PART;
-    return rm_each_row(f.g.lines, room + RM_ROW_PAD, 2 * TOGETHER + 2, sum_line, &f);
+    return rm_each_row(f.g.lines, room + RM_ROW_PAD, 2 * (int)f.g.taps + 2, sum_line, &f);
   }
   const int64_t rows = (results / f.row + f.together - 1) / f.together, n = f.row * f.together;
   return rm_each_row(rows * f.parts, n < PART ? n : PART, BUFFERS, sum_part, &f);
