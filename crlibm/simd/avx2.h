@@ -48,6 +48,7 @@ RM_FN vf64 vf64_sub(vf64 a, vf64 b) { return _mm256_sub_pd(a, b); }
 RM_FN vf64 vf64_mul(vf64 a, vf64 b) { return _mm256_mul_pd(a, b); }
 RM_FN vf64 vf64_div(vf64 a, vf64 b) { return _mm256_div_pd(a, b); }
 RM_FN vf64 vf64_sqrt(vf64 a) { return _mm256_sqrt_pd(a); }
+RM_FN vf64 vf64_toward_zero(vf64 a) { return _mm256_round_pd(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 RM_FN vf64 vf64_min(vf64 a, vf64 b) { return _mm256_min_pd(a, b); }
 RM_FN vf64 vf64_max(vf64 a, vf64 b) { return _mm256_max_pd(a, b); }
 RM_FN vf64 vf64_abs(vf64 a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a); }
@@ -210,6 +211,7 @@ typedef __m256 vm32; /* a lane is all ones or all zeros */
 RM_FN vf32 vf32_set1(float x) { return _mm256_set1_ps(x); }
 RM_FN vf32 vf32_fms(vf32 a, vf32 b, vf32 c) { return _mm256_fmsub_ps(a, b, c); }
 RM_FN vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm256_fnmadd_ps(a, b, c); }
+RM_FN vf32 vf32_toward_zero(vf32 a) { return _mm256_round_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm256_min_ps(a, b); }
 RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm256_max_ps(a, b); }
 RM_FN vf32 vf32_abs(vf32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }

@@ -49,6 +49,7 @@ RM_FN vf64 vf64_sub(vf64 a, vf64 b) { return _mm512_sub_pd(a, b); }
 RM_FN vf64 vf64_mul(vf64 a, vf64 b) { return _mm512_mul_pd(a, b); }
 RM_FN vf64 vf64_div(vf64 a, vf64 b) { return _mm512_div_pd(a, b); }
 RM_FN vf64 vf64_sqrt(vf64 a) { return _mm512_sqrt_pd(a); }
+RM_FN vf64 vf64_toward_zero(vf64 a) { return _mm512_roundscale_pd(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 RM_FN vf64 vf64_min(vf64 a, vf64 b) { return _mm512_min_pd(a, b); }
 RM_FN vf64 vf64_max(vf64 a, vf64 b) { return _mm512_max_pd(a, b); }
 RM_FN vf64 vf64_abs(vf64 a) { return _mm512_abs_pd(a); }
@@ -218,6 +219,7 @@ RM_FN vf32 vf32_sqrt(vf32 a) { return _mm512_sqrt_ps(a); }
 RM_FN vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm512_fmadd_ps(a, b, c); }
 RM_FN vf32 vf32_fms(vf32 a, vf32 b, vf32 c) { return _mm512_fmsub_ps(a, b, c); }
 RM_FN vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c); }
+RM_FN vf32 vf32_toward_zero(vf32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 RM_FN vf32 vf32_min(vf32 a, vf32 b) { return _mm512_min_ps(a, b); }
 RM_FN vf32 vf32_max(vf32 a, vf32 b) { return _mm512_max_ps(a, b); }
 RM_FN vf32 vf32_abs(vf32 a) { return _mm512_abs_ps(a); }

@@ -55,6 +55,7 @@ RM_FN vf64 vf64_sub(vf64 a, vf64 b) { return vsubq_f64(a, b); }
 RM_FN vf64 vf64_mul(vf64 a, vf64 b) { return vmulq_f64(a, b); }
 RM_FN vf64 vf64_div(vf64 a, vf64 b) { return vdivq_f64(a, b); }
 RM_FN vf64 vf64_sqrt(vf64 a) { return vsqrtq_f64(a); }
+RM_FN vf64 vf64_toward_zero(vf64 a) { return vrndq_f64(a); }
 RM_FN vf64 vf64_min(vf64 a, vf64 b) { return vbslq_f64(vcltq_f64(a, b), a, b); }
 RM_FN vf64 vf64_max(vf64 a, vf64 b) { return vbslq_f64(vcgtq_f64(a, b), a, b); }
 RM_FN vf64 vf64_abs(vf64 a) { return vabsq_f64(a); }

@@ -20,6 +20,7 @@
  *                      vf64_reciprocal(b) = 1/b within 2^-41.9 relatively, for 2^-500 <= |b| <= 2^500,
  *                      vf64_root(a,&r) = sqrt(a) within 2^-51.9 relatively, for a = 0 or 2^-1000 <= a <= 2^1000; r =
  *                      1/sqrt(a) within 2^-27 for a correction, finite for a = 0,
+ *                      vf64_toward_zero(a), where RM_HAS_VF32: the whole number,
  *                      vf64_rsqrt(a) = 1/sqrt(a) within 2^-40.6 relatively, for normal a > 0
  *   min, max           of a NaN and a number: the second operand when the first is NaN; the second when it is NaN
  *   bits               vf64_bits vf64_from_bits; vi64_add sub and or xor, vi64_sll srl sra (constant counts), vi64_to_f64
@@ -59,6 +60,7 @@
  *                      where RM_B32_FULL is 1, vf32_exponent(a) = floor(log2 |a|), infinite for zeros and infinities;
  *                      vf32_mantissa1(a) = |a| 2^k in [1, 2), vf32_mantissa_or_nan(a) = vf32_mantissa(a) for a >= 0,
  *                      subnormal too; else NaN; vf32_integer: nearest
+ *                      vf32_toward_zero: the whole number;
  *                      vf32_nle: not less or equal, so true for NaN; vf32_not_normal: zero, subnormal, infinite or NaN;
  *                      vf32_rsqrt(a) = 1/sqrt(a) within 2^-21.7 for positive normal a, NaN for zeros, infinities, a < 0;
  *                      vf32_reciprocal(b) = 1/b within 2^-23.9 relatively, for 2^-100 <= |b| <= 2^100

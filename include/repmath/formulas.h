@@ -40,14 +40,15 @@ enum {
   RM_FORMULA_FLOOR = 23, /* the whole number below x/y; a NaN where x is infinite and y is not 0 */
   RM_FORMULA_TRUNC = 24, /* the whole number toward zero from x/y */
   RM_FORMULA_FMOD = 25, /* x less the multiple of y toward zero, with the sign of x */
-  RM_FORMULA_REMAINDER = 26 /* that, plus y where it is not 0 and y has the other sign */
+  RM_FORMULA_REMAINDER = 26, /* that, plus y where it is not 0 and y has the other sign */
+  RM_FORMULA_REMAINDER_OF = 27 /* the same of a and x, in place of x and y; a is 0 or between 2^-800 and 2^800 in magnitude */
 };
 
 /* out[i] = RN(formula of x[i], y[i], z[i]) for n elements, all arrays contiguous and in `format` (RM_FORMAT_...), any
  * alignment. Arrays that the formula does not use are not read, and may be NULL. out may be one of x, y, z; no other overlap
  * with them is allowed (RM_ERR_OVERLAP). If a number is not finite, each operation of the formula as it is written here
  * follows IEEE 754's rules for infinities; a NaN result is the canonical one. A formula that has no binary64 refuses that
- * format. The last four may have y = NULL: then the divisor is the number a, between 2^-800 and 2^800 in magnitude. */
+ * format. The four before the last one may have y = NULL: then the divisor is the number a, between 2^-800 and 2^800 in magnitude. */
 RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                             void *out);
 

@@ -185,7 +185,7 @@ cdef extern from "repmath/repmath.h":
     int RM_FORMULA_MAX_SCALAR, RM_FORMULA_MIN_SCALAR, RM_FORMULA_MAX, RM_FORMULA_MIN, RM_FORMULA_GATE, RM_FORMULA_MIX
     int RM_FORMULA_HARDSIGMOID, RM_FORMULA_HARDSIGMOID_GRADIENT, RM_FORMULA_HARDSWISH, RM_FORMULA_HARDSWISH_GRADIENT
     int RM_FORMULA_LEAKY, RM_FORMULA_LEAKY_GRADIENT, RM_FORMULA_SHRINK
-    int RM_FORMULA_FLOOR, RM_FORMULA_TRUNC, RM_FORMULA_FMOD, RM_FORMULA_REMAINDER
+    int RM_FORMULA_FLOOR, RM_FORMULA_TRUNC, RM_FORMULA_FMOD, RM_FORMULA_REMAINDER, RM_FORMULA_REMAINDER_OF
     rm_status rm_clip_to_norm(int format, long long n, void *g, const rm_accumulator *squares, double max_norm) nogil
     rm_status rm_root_of_total(const rm_accumulator *squares, double *out) nogil
     int rm_status_code(rm_status status)

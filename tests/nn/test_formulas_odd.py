@@ -10,7 +10,7 @@ import pytest
 from exact_oracle import CANONICAL_NAN, FORMATS, round_rational
 from formula_library import run
 from optimizers_library import NAMES, bits, random
-from reductions_library import ENUM, NULL, OK, status
+from reductions_library import ENUM, NULL, OK, RANGE, status
 
 BELOW = NAMES[:3]
 NARROW = pytest.mark.parametrize("fmt", BELOW)
@@ -218,6 +218,96 @@ def test_quotients_and_remainders_by_a_number(isa_library, fmt):
     assert run(isa_library, 22, fmt, 1.0, [x])[0] == OK
 
 
+def near_quotients(rng, a):
+    """Numbers of f32 whose quotients by a are whole numbers or next to such, of all sizes to 2^60, or below one."""
+    size = np.exp2(rng.uniform(0, 60, 400))
+    with np.errstate(all="ignore"):
+        x = np.concatenate([np.trunc(size) * abs(a), np.arange(1, 400) * abs(a)]).astype(np.float32)
+    x = np.concatenate([np.nextafter(x, np.float32(0)), x, np.nextafter(x, np.float32(np.inf)), [0.0, 1e-45, 3e-39]]).astype(
+        np.float32
+    )
+    return np.concatenate([x, -x])
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        1.0,
+        -1.0,
+        0.7,
+        0.699999988079071,
+        3.0,
+        -3.0,
+        49.0,
+        -83.0,
+        2.0**-9 / 3,
+        1 / 3,
+        -1e-30,
+        1e30,
+        2.0**-140,
+        1 + 2.0**-52,
+        1 - 2.0**-53,
+        np.pi,
+    ],
+)
+def test_whole_numbers_by_vectors(isa_library, a):
+    """Those of floor and trunc by a number: quotients that a product by the reciprocal rounds to another whole number are among them."""
+    x = near_quotients(np.random.default_rng(6), a)
+    x = x[np.isfinite(x)]
+    for which in (23, 24):
+        code, got = run(isa_library, which, "f32", a, [x])
+        assert code == OK
+        for u, b in zip(x, bits(got), strict=True):
+            value = FORMULAS[which][2](0, Fraction(float(u)), Fraction(a))
+            negative = value < 0 or (not value and np.signbit(u) != (a < 0))
+            assert int(b) == (round_rational(value, "f32") or negative << 31), (which, u, a)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_control_of_the_residual(dtype):
+    """Without the residual some multiples of whole numbers have another whole number."""
+    k = np.arange(1, 4000).astype(dtype)
+    assert any((np.trunc(k * dtype(a) * (dtype(1) / dtype(a))) != k).any() for a in (3, 49, 83))
+
+
+def test_infinite_numbers_by_vectors(isa_library):
+    """Infinities, NaN and results beyond the format, at each place of two vectors, and the exceptions they raise."""
+    libm = ctypes.CDLL(None)
+    few = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38], np.float32)
+    signalling = np.array([0x7FA00000], np.uint32).view(np.float32)
+    for which in (23, 24):
+        for a in (0.5, -0.5, 0.3, -0.3):
+            for v, raises in zip(np.concatenate([few, signalling]), (which == 23, which == 23, 0, 8, 8, 1), strict=True):
+                for at in range(33):
+                    x = np.full(40, 7.75, np.float32)
+                    x.view(np.uint32)[at] = v.view(np.uint32)
+                    libm.feclearexcept(61)
+                    code, got = run(isa_library, which, "f32", a, [x])
+                    assert code == OK and libm.fetestexcept(13) == raises, (which, a, v)
+                    want = [expected(which, "f32", 0.0, (float(u), a)) for u in (v, 7.75)]
+                    assert bits(got)[at] == want[0] and (np.delete(bits(got), at) == want[1]).all(), (which, a, v)
+
+
+@NARROW
+def test_remainders_of_a_number(isa_library, fmt):
+    """The dividend is any number of binary64; a zero has its sign."""
+    x = pairs(fmt)[1][::4].copy()
+    for a in (0.7, -7.1, 2 * np.pi, 1e240, -1e-200, 2.0**-800, 2.0**800, 1e-40, 1.0, -0.0):
+        code, got = run(isa_library, 27, fmt, a, [x])
+        assert code == OK
+        for u, b in zip(x.astype(float), bits(got), strict=True):
+            if np.isnan(u) or u == 0:
+                want = CANONICAL_NAN[fmt]
+            elif np.isinf(u) and a * u < 0:
+                want = FORMATS[fmt][4] << FORMATS[fmt][2] | int(u < 0) << FORMATS[fmt][5]
+            else:
+                value = Fraction(a) if np.isinf(u) else remainder(0, Fraction(a), Fraction(u))
+                want = round_rational(value, fmt) or int(np.signbit(a if not value else float(value))) << FORMATS[fmt][5]
+            assert int(b) == want, (u, a, hex(b), hex(want))
+    for a in (2.0**-801, 2.0**801, np.inf, np.nan):
+        assert run(isa_library, 27, fmt, a, [x])[0] == status(RANGE, 4)
+
+
 def test_whole_numbers_beside_boundaries(isa_library):
     """Quotients x/a from 2^53 on, next to midpoints of binary32: a is the number next to x over the midpoint, or a neighbour of it."""
     rng, seen = np.random.default_rng(5), set()
@@ -238,9 +328,9 @@ def test_whole_numbers_beside_boundaries(isa_library):
 
 def test_refuses_binary64(library):
     x = np.ones(8)
-    for which in range(16, 27):
+    for which in range(16, 28):
         assert run(library, which, "f64", 0.0, [x, x])[0] == status(ENUM, 2)
-    assert run(library, 27, "f32", 0.0, [x, x])[0] == status(ENUM, 1)
+    assert run(library, 28, "f32", 0.0, [x, x])[0] == status(ENUM, 1)
 
 
 @NARROW

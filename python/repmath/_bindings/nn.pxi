@@ -243,7 +243,8 @@ _FORMULAS = {
     "hardsigmoid": RM_FORMULA_HARDSIGMOID, "hardsigmoid_backward": RM_FORMULA_HARDSIGMOID_GRADIENT,
     "hardswish": RM_FORMULA_HARDSWISH, "hardswish_backward": RM_FORMULA_HARDSWISH_GRADIENT,
     "leaky": RM_FORMULA_LEAKY, "leaky_backward": RM_FORMULA_LEAKY_GRADIENT, "shrink": RM_FORMULA_SHRINK,
-    "floor": RM_FORMULA_FLOOR, "trunc": RM_FORMULA_TRUNC, "fmod": RM_FORMULA_FMOD, "remainder": RM_FORMULA_REMAINDER
+    "floor": RM_FORMULA_FLOOR, "trunc": RM_FORMULA_TRUNC, "fmod": RM_FORMULA_FMOD, "remainder": RM_FORMULA_REMAINDER,
+    "remainder_of": RM_FORMULA_REMAINDER_OF
 }
 
 

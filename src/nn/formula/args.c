@@ -9,9 +9,11 @@ rm_status rm_formula_check(rm_formula_problem *p) {
   enum { FORMULA = 1, FORMAT, N, A, X, Y, Z, OUT };
   const int formula = p->formula, format = p->format, has_y = rm_formula_has_y(formula), has_z = rm_formula_has_z(formula);
   const double a = p->a;
-  if (formula < 0 || formula > RM_FORMULA_REMAINDER) return RM_STATUS(RM_ERR_ENUM, FORMULA);
+  if (formula < 0 || formula > RM_FORMULA_REMAINDER_OF) return RM_STATUS(RM_ERR_ENUM, FORMULA);
   if (format < 0 || format >= RM_FORMATS || (format == RM_F64 && RM_FORMULA_IS_ODD(formula)))
     return RM_STATUS(RM_ERR_ENUM, FORMAT);
+  if (formula == RM_FORMULA_REMAINDER_OF && a != 0.0 && !(__builtin_fabs(a) >= 0x1p-800 && __builtin_fabs(a) <= 0x1p800))
+    return RM_STATUS(RM_ERR_RANGE, A);
   if (p->n < 0) return RM_STATUS(RM_ERR_SIZE, N);
   if (p->n == 0) return RM_OK;
   if (!p->x) return RM_STATUS(RM_ERR_NULL, X);

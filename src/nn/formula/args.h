@@ -34,7 +34,7 @@ rm_formula_fn rm_formula_accurate_range;
 /* Whether the formula has this array. */
 RM_FN int rm_formula_has_y(int formula) {
   return (formula >= 4 && formula <= 9) || (formula >= 12 && formula <= 15) || formula == 17 || formula == 19 ||
-         formula == 21 || formula >= 23;
+         formula == 21 || (formula >= 23 && formula <= 26);
 }
 RM_FN int rm_formula_has_z(int formula) { return formula == 6 || formula == 7 || formula == 15; }
 /* Whether it is a product or a quotient, whose zeros have signs. */
@@ -42,6 +42,8 @@ RM_FN int rm_formula_is_product(int formula) { return formula <= 2 || formula ==
 /* Whether it chooses among its arguments. */
 #define RM_FORMULA_IS_CHOICE(formula) ((formula) >= 10 && (formula) <= 14) /* a macro: CUDA's host code and its kernels ask */
 /* Whether it is a quotient or remainder by the number a, which stands for the array y that is not there. */
-RM_FN int rm_formula_by_number(const rm_formula_problem *p) { return p->formula >= RM_FORMULA_FLOOR && !p->y; }
+RM_FN int rm_formula_by_number(const rm_formula_problem *p) {
+  return p->formula >= RM_FORMULA_FLOOR && rm_formula_has_y(p->formula) && !p->y;
+}
 /* Whether it is one of those below binary64, which odd.h rounds. */
 #define RM_FORMULA_IS_ODD(formula) ((formula) >= 16)

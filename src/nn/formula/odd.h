@@ -125,7 +125,8 @@ RM_COLD double rm_odd_far_rest(double x, double y) {
     (void)u, (void)v;                \
   }                                  \
   break
-/* r[i] = the formula of x[i] and y[i] for n elements, a multiple of 32; by_number: all y are a. */
+/* r[i] = the formula of x[i] and y[i] for n elements, a multiple of 32; by_number: all y are a. In remainders of a number all
+ * x are a, of up to 53 bits, and y has 24, or the reverse: of both the rest is a number. */
 RM_STATIC void rm_odd_values(int formula, double a, int by_number, int n, const double *restrict x, const double *restrict y,
                              double *restrict r) {
   n &= ~31;
@@ -164,7 +165,7 @@ RM_STATIC void rm_odd_values(int formula, double a, int by_number, int n, const 
       const double quotient = x[i] / y[i];
       if (!rm_odd_is_near(quotient) && rm_is_finite(quotient)) r[i] = rm_odd_far_rest(x[i], y[i]);
     }
-  if (formula == RM_FORMULA_REMAINDER)
+  if (formula != RM_FORMULA_FMOD)
     for (int i = 0; i < n; i++) r[i] = rm_odd_either(rm_odd_apart(r[i], y[i]), rm_odd_sum(r[i], y[i]), r[i]);
 }
 
@@ -188,7 +189,7 @@ RM_STATIC void rm_odd_prepare(int n, int fmt, double *r) {
 
 /* The exceptions of an element whose result is not finite in the format. */
 RM_COLD uint32_t rm_odd_flags(const rm_formula_problem *p, int64_t i, double r) {
-  const int fmt = p->format, has_y = rm_formula_has_y(p->formula);
+  const int fmt = p->format, has_y = rm_formula_has_y(p->formula), of = p->formula == RM_FORMULA_REMAINDER_OF;
   const ptrdiff_t at = (ptrdiff_t)i * rm_size_of(fmt);
   const uint64_t x = rm_read_bits(p->x + at, fmt), y = has_y && p->y ? rm_read_bits(p->y + at, fmt) : 0;
   const double u = rm_to_double(x, fmt), v = rm_to_double(y, fmt);
@@ -197,13 +198,13 @@ RM_COLD uint32_t rm_odd_flags(const rm_formula_problem *p, int64_t i, double r) 
     return !nan_in || rm_is_signalling(x, fmt) || rm_is_signalling(y, fmt) ? RM_FLAG_INVALID : 0;
   }
   if (!rm_is_finite(u) || !rm_is_finite(v) || !rm_is_finite(p->a)) return 0;
-  return p->formula >= RM_FORMULA_FLOOR && !rm_formula_by_number(p) && v == 0.0 ? RM_FLAG_DIVBYZERO : RM_FLAG_OVERFLOW;
+  return !of && p->formula >= RM_FORMULA_FLOOR && !rm_formula_by_number(p) && v == 0.0 ? RM_FLAG_DIVBYZERO : RM_FLAG_OVERFLOW;
 }
 
 static uint32_t rm_formula_odd(const rm_formula_problem *problem, int64_t begin, int64_t end) {
   static const double overflow[] = {0x1.ffep15, 0x1.ffp127, 0x1.ffffffp127};
   double buffer[3][RM_ODD_BLOCK];
-  const int fmt = problem->format, size = rm_size_of(fmt);
+  const int fmt = problem->format, size = rm_size_of(fmt), of = problem->formula == RM_FORMULA_REMAINDER_OF;
   /* A factor so small or large that all products round to 0 or infinity is one whose products have an error. */
   double a = problem->a;
   if (problem->formula != RM_FORMULA_SHRINK && a != 0.0 && rm_is_finite(a)) {
@@ -214,15 +215,18 @@ static uint32_t rm_formula_odd(const rm_formula_problem *problem, int64_t begin,
   for (int64_t i = begin; i < end; i += RM_ODD_BLOCK) {
     const int n = (int)(end - i < RM_ODD_BLOCK ? end - i : RM_ODD_BLOCK), whole = (n + 31) & ~31;
     const ptrdiff_t at = (ptrdiff_t)i * size;
-    double *const y = rm_formula_has_y(problem->formula) ? buffer[1] : buffer[0], *const r = buffer[2];
-    rm_row_load(n, problem->x + at, size, fmt, 1.0, buffer[0]);
-    if (rm_formula_by_number(problem))
+    double *const y = rm_formula_has_y(problem->formula) || of ? buffer[1] : buffer[0], *const r = buffer[2];
+    double *const given = of ? y : buffer[0];
+    rm_row_load(n, problem->x + at, size, fmt, 1.0, given);
+    if (of)
+      for (int k = 0; k < whole; k++) buffer[0][k] = problem->a;
+    else if (rm_formula_by_number(problem))
       for (int k = 0; k < whole; k++) y[k] = problem->a;
     else if (y != buffer[0]) rm_row_load(n, problem->y + at, size, fmt, 1.0, y);
     rm_odd_values(problem->formula, a, rm_formula_by_number(problem), whole, buffer[0], y, r);
     int64_t beyond = 0;
     for (int k = 0; k < whole; k++) { /* of an infinite x, as beside a mask, an infinite result raises nothing */
-      const int ends = (r[k] == r[k]) & (__builtin_fabs(buffer[0][k]) > 0x1.fffffffffffffp1023);
+      const int ends = (r[k] == r[k]) & (__builtin_fabs(given[k]) > 0x1.fffffffffffffp1023);
       beyond |= (__builtin_fabs(r[k]) < overflow[fmt]) | ends ? 0 : -1;
     }
     if (RM_UNLIKELY(beyond != 0))

@@ -26,6 +26,7 @@
 #include "fused.h"
 #include "loop.h"
 #include "odd.h"
+#include "quotients.h"
 
 /* The slow loop of a formula, for elements [i, end). */
 typedef uint32_t rm_formula_rest_fn(const rm_formula_problem *problem, int64_t i, int64_t end);
@@ -370,6 +371,7 @@ static uint32_t rm_quick_formula_f32(const rm_formula_problem *p, int64_t begin,
 static uint32_t rm_quick_formula_odd(const rm_formula_problem *p, int64_t begin, int64_t end) {
 #if RM_HAS_FMA && RM_HAS_VF32
   if (p->format == RM_F32 && rm_quick_takes(p)) return rm_quick_f32(p, begin, end, rm_formula_odd);
+  if (rm_quotients_takes(p)) return rm_quotients(p, begin, end, rm_formula_odd);
 #endif
   return rm_formula_odd(p, begin, end);
 }

@@ -6,6 +6,7 @@ import torch
 
 from ..._quotients import rest, whole
 from .._formula import formula
+from .._stepwise import HERE
 from .._tensors import FORMATS, as_array, as_tensor
 from .common import Uncovered, apply, convert, format_of, held, in_binary64, integers, kernel
 from .elementwise import divide
@@ -80,6 +81,8 @@ def remainder(x: Any, y: Any) -> torch.Tensor:
     """x less the multiple of y below it."""
     if _by_number(x, y):
         return formula("remainder", float(y), x)
+    if HERE.steps is None and (_by_number(y, x) or (_by_number(y, 1) and type(x) in (float, int) and x == 0)):
+        return formula("remainder_of", float(x), y)
     a, b, dtype = _pair(x, y)
     if a.dtype is dtype is not torch.float64:
         return formula("remainder", 0.0, a, b)

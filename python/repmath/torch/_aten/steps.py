@@ -389,6 +389,7 @@ RECIPES: dict[str, list[tuple[Callable[..., R], dict[Any, Any]]]] = {
     "power.Scalar": [(lambda p, x, y: p.pow(x, y), {})],
     "fmod": [(_in_formula("fmod"), {}), (_fmod, {})],
     "remainder": [(_in_formula("remainder"), {}), (_remainder, {})],
+    "remainder.Scalar_Tensor": [(lambda p, a, x: p.formula("remainder_of", a, x), {}), (_remainder, {})],
     "fmod.Scalar": [(lambda p, x, a: p.formula("fmod", a, x), {}), (_fmod, {})],
     "remainder.Scalar": [(lambda p, x, a: p.formula("remainder", a, x), {}), (_remainder, {})],
     "clamp.Tensor": [
