@@ -48,7 +48,8 @@ enum {
  * alignment. Arrays that the formula does not use are not read, and may be NULL. out may be one of x, y, z; no other overlap
  * with them is allowed (RM_ERR_OVERLAP). If a number is not finite, each operation of the formula as it is written here
  * follows IEEE 754's rules for infinities; a NaN result is the canonical one. A formula that has no binary64 refuses that
- * format. The four before the last one may have y = NULL: then the divisor is the number a, between 2^-800 and 2^800 in magnitude. */
+ * format. The four before the last one may have y = NULL: then the divisor is the number a, between 2^-800 and 2^800 in
+ * magnitude. RM_ERR_RANGE: a is none that the last one takes. */
 RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z,
                             void *out);
 

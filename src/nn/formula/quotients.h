@@ -77,7 +77,8 @@ RM_FN vf32 rm_single_whole(vf32 m, vf32 rest, vf32 d, const int floor, vf32 x) {
 }
 
 /* 2 RM_LANES elements at `at`, x with the sign of the quotient, whose quotients q below 2^22 have the result r. */
-RM_NOINLINE uint32_t rm_single_far(const rm_formula_problem *p, const char *at, const vf32 *given, const vf32 *near, vf32 *r) {
+RM_NOINLINE uint32_t rm_single_far(const rm_formula_problem *p, const char *at, const vf32 *given, const vf32 *near,
+                                   vf32 *r) {
   const int floor = p->formula == RM_FORMULA_FLOOR;
   const double size = __builtin_fabs(p->a);
   const vf32 x = *given, u = vf32_abs(x), q = *near, far = vf32_set1(0x1p50f), canonical = vf32_set1(__builtin_nanf(""));
