@@ -26,6 +26,9 @@ int rm_sum_is_exact(const rm_sum_problem *p, double err);
 /* *acc += the terms from begin to end. */
 RM_HOST_EXTERN void rm_sum_feed(const rm_sum_problem *p, int64_t begin, int64_t end, rm_superaccumulator *acc);
 
+/* The classes of the sum's terms that are infinite or NaN (superaccumulator.h). */
+RM_HOST_EXTERN uint32_t rm_sum_classes(const rm_sum_problem *p);
+
 /* *acc = the sum. */
 RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc);
 

@@ -30,8 +30,7 @@ RM_STATIC uint32_t rm_infinite_products_of(const rm_sum_problem *p) {
   }
 }
 
-RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc) {
-  rm_superacc_clear(acc);
+RM_HOST_EXTERN uint32_t rm_sum_classes(const rm_sum_problem *p) {
   const uint32_t nan = RM_ACC_QNAN | RM_ACC_SNAN;
   uint32_t classes = rm_superacc_classes(p->fmt, p->n, p->x.base, p->x.stride);
   if (p->y.base) {
@@ -41,6 +40,12 @@ RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator 
     else if (classes & nan) classes &= nan;
     else if (classes) classes = rm_infinite_products_of(p);
   }
+  return classes;
+}
+
+RM_HOST_EXTERN void rm_sum_exactly(const rm_sum_problem *p, rm_superaccumulator *acc) {
+  rm_superacc_clear(acc);
+  const uint32_t classes = rm_sum_classes(p);
   if (RM_UNLIKELY(classes)) { /* nothing else counts */
     acc->classes = classes;
     return;

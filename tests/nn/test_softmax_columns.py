@@ -109,3 +109,30 @@ def test_exceptions(isa_library):
             libm.feclearexcept(0x3D)
             assert call(isa_library, what, "f32", *given, out) == OK
             assert (libm.fetestexcept(1) != 0) == invalid, (what, value, laid)
+
+
+def near_sums(rng, n):
+    """Rows g and y whose sum of g y is near to some g: where one y is nearly 1, where it is 1, where all g are equal or nearly so, and where the
+    sum cancels."""
+    g = rng.standard_normal((BLOCK, n)).astype(np.float32)
+    y = np.ldexp(rng.random((BLOCK, n)), rng.integers(-60, -20, (BLOCK, n))).astype(np.float32)
+    at = rng.integers(0, n, BLOCK)
+    y[np.arange(BLOCK), at] = np.array([1.0, 1.0 - 2.0**-24, 1.0 + 2.0**-23, 0.9999], np.float32)[np.arange(BLOCK) % 4]
+    y[::8] = np.where(y[::8] == 1.0, y[::8], 0.0)
+    g[1::8] = g[1::8, :1]
+    g[2::8] = 1.0 + rng.integers(0, 2, g[2::8].shape) * 2.0**-23
+    g[3::8, 1::2], y[3::8, 1::2] = -g[3::8, : n - n % 2 : 2], y[3::8, : n - n % 2 : 2]
+    return g, y
+
+
+@pytest.mark.parametrize("n", [1, 2, 33, 130, 700])
+def test_near_sums(isa_library, n):
+    """Results that a compensated sum decides, in rows and in columns."""
+    g, y = near_sums(np.random.default_rng(n), n)
+    want = np.array([softmax_library.expected("softmax_backward", "f32", *row) for row in zip(g, y, strict=True)], np.uint32)
+    assert (result(isa_library, "softmax_backward", "f32", g, y) == want).all()
+    out = np.asfortranarray(np.full(g.shape, 7, np.uint32))
+    assert call(isa_library, "softmax_backward", "f32", np.asfortranarray(g), np.asfortranarray(y), out) == OK
+    assert (out == want).all()
+    if n > 2:  # the control
+        assert (plainly(isa_library, "softmax_backward", "f32", g, y) != want).any()

@@ -532,7 +532,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   if (in_wide) undecided = (r.one_class ? rm_entropy_wide_one : rm_entropy_wide_all)(&r, m, &divisor, out);
 #endif
   if (!known && rm_is_nan(m)) { /* then all of the row is, and raises nothing */
-    for (int64_t i = 0; i < n; i++) rm_write_bits(out + i * size, rm_nan_bits(f->format), f->format);
+    rm_row_fill(out, n, rm_nan_bits(f->format), f->format);
     undecided = 0;
   }
   if (!known && undecided && rm_row_defer(state)) return;

@@ -157,8 +157,9 @@ RM_FN int64_t rm_row_store_as(const int op, const int fmt, const rm_row_store *s
       continue;
     }
     vm64 doubtful = rm_row_doubt(y, err, fmt);
-    if (op == RM_ROW_AFFINE || op == RM_ROW_AFFINE_SAME || op == RM_ROW_AFFINE_RAW)
-      doubtful = vm64_and(doubtful, vm64_not(rm_row_not_finite(u, &y)));
+    if (op == RM_ROW_AFFINE || op == RM_ROW_AFFINE_SAME || op == RM_ROW_AFFINE_RAW || op == RM_ROW_SHIFTED ||
+        op == RM_ROW_LESS_EXP)
+      doubtful = vm64_and(doubtful, vm64_not(rm_row_not_finite(op, s, u, i, &y)));
     rm_row_put(y, fmt, s->out, i, s->n);
     if (__builtin_expect(vm64_none(doubtful), 1)) continue;
 #endif

@@ -7,6 +7,7 @@
 
 #include "../../../crlibm/fp/bits.h"
 #include "../../../include/repmath/core.h"
+#include "../../common/elements.h"
 #include "../../common/stats.h"
 #include "kernels.h"
 
@@ -101,6 +102,20 @@ static inline int rm_row_defer(rm_row_state *s) {
   return 0;
 }
 #endif
+
+/* n results with the same bits, next to each other. */
+RM_STATIC void rm_row_fill(char *out, int64_t n, uint64_t bits, int format) {
+#if RM_DEVICE
+  for (int64_t i = 0; i < n; i++) rm_write_bits(out + i * rm_size_of(format), bits, format);
+#else
+  const int size = rm_size_of(format), count = 8 / size;
+  unsigned char several[8];
+  for (int k = 0; k < count; k++) rm_write_bits((char *)several + k * size, bits, format);
+  const int64_t whole = n / count * count;
+  for (int64_t i = 0; i < whole; i += count) __builtin_memcpy(out + i * size, several, sizeof several);
+  __builtin_memcpy(out + whole * size, several, (size_t)(n - whole) * (size_t)size);
+#endif
+}
 
 /* Says that nothing is known of n results, where these are given as balls. */
 RM_FN void rm_row_unknown(const rm_row_balls *b, const char *out, int64_t n, int size) {

@@ -14,10 +14,18 @@ enum { RM_COLUMN_VECTORS = RM_COLUMNS / RM_LANES };
 RM_FN vf64 rm_columns_load(const char *x, int c) { return vf64_load_f32((const float *)(const void *)x + c * RM_LANES); }
 
 /* Whether one of the elements of the columns is a signalling NaN. */
-RM_COLD int rm_columns_signalling(int64_t n, const char *x, ptrdiff_t stride) {
-  int any = 0;
-  for (int64_t k = 0; k < n; k++) any |= rm_any_signalling(x + k * stride, RM_COLUMNS, RM_F32);
-  return any;
+RM_NOINLINE int rm_columns_signalling(int64_t n, const char *x, ptrdiff_t stride) {
+  uint32_t any[RM_COLUMNS] = {0}, all = 0; /* the highest bit of a difference says that it is negative */
+  for (int64_t k = 0; k < n; k++) {
+    uint32_t bits[RM_COLUMNS];
+    __builtin_memcpy(bits, x + k * stride, sizeof bits);
+    for (int j = 0; j < RM_COLUMNS; j++) {
+      const uint32_t size = bits[j] & 0x7fffffff;
+      any[j] |= (0x7f800000 - size) & (size - 0x7fc00000);
+    }
+  }
+  for (int j = 0; j < RM_COLUMNS; j++) all |= any[j];
+  return all >> 31;
 }
 
 /* Stores what is within err of y, or NaN in the lanes of `special`; returns the lanes that are open. */
@@ -101,8 +109,12 @@ RM_FN uint32_t rm_columns_softmax(const rm_columns *p, const int log, double *e,
 }
 
 /* y (g - s), s the sum of g y, whose terms are exact, and which is exact if it has one. A column whose sum is NaN has
- * no other results: that is invalid where no operand is NaN. */
-static uint32_t rm_columns_gradient(const rm_columns *p, uint32_t *flags) {
+ * no other results: that is invalid where no operand is NaN.
+ *
+ * The compensated sum decides where g is near to the sum, as in softmax/row.h, which see: hi + lo with every rounding error in
+ * lo, whose own additions, fewer than n = 2^13, are off by n 2^-53 (1 + 2^-40) of the sum of the errors' magnitudes, and that
+ * sum by as much of itself. Where there was no error the sum is exact. */
+RM_FN uint32_t rm_columns_gradient(const rm_columns *p, const int compensated, uint32_t *flags) {
   enum { V = RM_COLUMN_VECTORS };
   const vf64 zero = vf64_set1(0.0);
   vf64 hi[V], lo[V], size[V], err[V];
@@ -120,12 +132,19 @@ static uint32_t rm_columns_gradient(const rm_columns *p, uint32_t *flags) {
       RM_UNROLL for (int c = 0; c < V; c++) {
         const vf64 g = rm_columns_load(p->g + k * p->stride_g, c), y = rm_columns_load(p->x + k * p->stride_x, c);
         const vf64 t = vf64_mul(g, y);
+        if (compensated) {
+          vf64 rest;
+          hi[c] = vf64_two_sum(hi[c], t, &rest);
+          lo[c] = vf64_add(lo[c], rest);
+          size[c] = vf64_add(size[c], vf64_abs(rest));
+          continue;
+        }
         bad[c] = vm64_or(bad[c], vf64_unord(g, y));
         s[c] = vf64_add(s[c], t);
         size[c] = vf64_add(size[c], vf64_abs(t));
       }
     }
-    RM_UNROLL for (int c = 0; c < V; c++) {
+    RM_UNROLL for (int c = 0; c < V && !compensated; c++) {
       vf64 rest;
       hi[c] = vf64_two_sum(hi[c], s[c], &rest);
       lo[c] = vf64_add(lo[c], rest);
@@ -134,15 +153,19 @@ static uint32_t rm_columns_gradient(const rm_columns *p, uint32_t *flags) {
   RM_UNROLL for (int c = 0; c < V; c++) {
     special[c] = vf64_unord(hi[c], hi[c]);
     nan |= vm64_bits(bad[c]), invalid |= vm64_bits(special[c]) & ~vm64_bits(bad[c]);
-    hi[c] = vf64_add(hi[c], lo[c]);
-    err[c] = p->n == 1 ? zero : vf64_mul(size[c], vf64_set1(RM_ROW_MOMENT_ERR));
+    hi[c] = vf64_two_sum(hi[c], lo[c], &lo[c]);
+    err[c] = compensated ? vf64_mul(size[c], vf64_set1(0x1.01p-53 * (double)p->n))
+             : p->n == 1 ? zero
+                         : vf64_mul(size[c], vf64_set1(RM_ROW_MOMENT_ERR));
   }
-  if (invalid || (nan && (rm_columns_signalling(p->n, p->g, p->stride_g) || rm_columns_signalling(p->n, p->x, p->stride_x))))
-    *flags |= RM_FLAG_INVALID;
+  if (!compensated) { /* the plain sum has raised what is to be raised before */
+    if (nan) invalid |= rm_columns_signalling(p->n, p->g, p->stride_g) || rm_columns_signalling(p->n, p->x, p->stride_x);
+    if (invalid) *flags |= RM_FLAG_INVALID;
+  }
   for (int64_t k = 0; k < p->n; k++) {
     RM_UNROLL for (int c = 0; c < V; c++) {
       const vf64 g = rm_columns_load(p->g + k * p->stride_g, c), y = rm_columns_load(p->x + k * p->stride_x, c);
-      const vf64 t = vf64_sub(g, hi[c]), v = vf64_add(vf64_mul(y, t), zero);
+      const vf64 d = vf64_sub(g, hi[c]), t = compensated ? vf64_sub(d, lo[c]) : d, v = vf64_add(vf64_mul(y, t), zero);
       const vf64 off = vf64_mul(vf64_abs(y), vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), err[c]));
       open |= rm_columns_store(p->out + k * p->stride_out, c, v, off, special[c]) << c * RM_LANES;
     }
@@ -151,6 +174,6 @@ static uint32_t rm_columns_gradient(const rm_columns *p, uint32_t *flags) {
 }
 
 static uint32_t rm_columns_of(const rm_columns *p, double *e, uint32_t *flags) {
-  if (p->kind == 2) return rm_columns_gradient(p, flags);
+  if (p->kind == 2) return rm_columns_gradient(p, 0, flags) ? rm_columns_gradient(p, 1, flags) : 0;
   return p->kind == 1 ? rm_columns_softmax(p, 1, e, flags) : rm_columns_softmax(p, 0, e, flags);
 }

@@ -73,14 +73,9 @@ RM_STATIC uint64_t rm_softmax_accurate_result(const rm_softmax_problem *f, rm_ex
 
 /* The result of a row with a NaN, or with an infinite maximum m. */
 RM_STATIC uint64_t rm_softmax_special(const rm_softmax_problem *f, const char *x, double m, uint32_t *flags) {
-  int quiet = 0, signalling = 0;
-  for (int64_t k = 0; k < f->n; k++) {
-    const uint64_t bits = rm_read_bits(x + k * f->x.stride, f->format);
-    signalling |= rm_is_signalling(bits, f->format);
-    quiet |= (bits & (rm_sign_bit(f->format) - 1)) > rm_infinity_bits(f->format);
-  }
-  if (signalling) *flags |= RM_FLAG_INVALID;
-  if (quiet) return rm_nan_bits(f->format);
+  const uint32_t classes = rm_superacc_classes(f->format, f->n, x, f->x.stride);
+  if (classes & RM_ACC_SNAN) *flags |= RM_FLAG_INVALID;
+  if (classes & (RM_ACC_QNAN | RM_ACC_SNAN)) return rm_nan_bits(f->format);
   if (f->kind == RM_LOGSUMEXP) return rm_signed_infinity(m < 0.0, f->format);
   return rm_invalid(f->format, flags);
 }
@@ -113,7 +108,7 @@ RM_STATIC void rm_softmax_row(const void *operation, int64_t row, rm_row_state *
     if (rm_row_defer(state)) return;
     rm_row_unknown(f->balls, out, results, size);
     const uint64_t bits = rm_softmax_special(f, from, m, &state->flags);
-    for (int64_t i = 0; i < results; i++) rm_write_bits(out + i * size, bits, f->format);
+    rm_row_fill(out, results, bits, f->format);
     state->tiers.fast += results;
   } else {
     rm_row_store s = {.n = results, .u = x, .c = m, .fmt = f->format, .out = out, .undecided = state->undecided};
@@ -183,23 +178,6 @@ RM_STATIC uint64_t rm_softmax_special_gradient(const rm_softmax_gradient_problem
   return rm_nan_bits(f->format);
 }
 
-/* Whether the sum of g_k y_k, or of g_k, in a format below binary64 is infinite, or NaN where none of its operands is: that
- * is invalid. It is as in binary64, where no product or sum of them overflows. */
-RM_STATIC int rm_softmax_sum_is_special(const rm_softmax_gradient_problem *f, int64_t n, const double *g, const double *y,
-                                        double *sum, uint32_t *flags) {
-  double s = 0.0;
-  int nan = 0;
-  if (f->format == RM_F64) return 0;
-  for (int64_t i = 0; i < n; i++) {
-    const double v = f->of_log ? g[i] : g[i] * y[i];
-    s += v, nan |= rm_is_nan(g[i]) || (!f->of_log && rm_is_nan(y[i]));
-  }
-  if (rm_is_finite(s) || nan) return 0;
-  if (rm_is_nan(s)) *flags |= RM_FLAG_INVALID;
-  *sum = s;
-  return 1;
-}
-
 RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_problem *f, rm_gradient_row *r, int64_t i,
                                                 double sum, rm_row_state *state) {
   const double g = r->g[i], y = r->y[i];
@@ -223,22 +201,50 @@ RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_proble
 }
 
 #if !RM_DEVICE
-/* Stores the results of softmax_backward that the compensated sum hi + lo decides, where the plain one left some undecided:
- * where g_i is near to the sum, as in rows of which one y_i is nearly 1, or with equal g. Returns the number of the others.
+/* Stores those of the undecided results of softmax_backward that the compensated sum hi + lo decides, where the plain one did
+ * not: where g_i is near to the sum, as in rows of which one y_i is nearly 1, or with equal g. Returns the number of the others.
  * In (g_i - hi) - lo the first difference is exact where g_i is within a factor of 2 of hi; elsewhere it is above |hi|/2, and
  * lo at most 2^-52 of it: so this is off by 2^-52 of itself and what the sum is off by. That, two more roundings and the test
  * are below RM_ROW_WEIGHTED's 2^-50 of the difference. Nothing underflows: the difference is 0 or at least 2^-298, and so is
  * the sum of magnitudes, of which an error bound that is not 0 has 2^-106. */
+static int64_t rm_softmax_by_sum(const rm_row_state *state, const rm_gradient_row *r, const rm_row_store *s,
+                                 int64_t undecided) {
+  enum { SOME = 2 * RM_ROW_PAD };
+  const rm_dd_ball *sum = &r->sum_dd_ball;
+  const int size = rm_size_of(s->fmt);
+  int64_t left = 0;
+  for (int64_t from = 0; from < undecided; from += SOME) {
+    const int64_t n = undecided - from < SOME ? undecided - from : SOME;
+    double difference[SOME] = {0.0}, y[SOME] = {0.0};
+    int64_t at[SOME], open[SOME];
+    uint64_t results[SOME];
+    for (int64_t j = 0; j < n; j++) {
+      const int64_t i = at[j] = s->undecided[from + j];
+      difference[j] = (r->g[i] - sum->hi) - sum->lo, y[j] = r->y[i];
+    }
+    const rm_row_store some = {
+        .n = n, .u = difference, .v = y, .err = sum->err, .fmt = s->fmt, .out = results, .undecided = open};
+    const int64_t others = RM_ROW(state, store)(RM_ROW_WEIGHTED, &some);
+    for (int64_t j = 0; j < n; j++)
+      __builtin_memcpy((char *)s->out + at[j] * size, (const char *)results + j * size, (size_t)size);
+    for (int64_t j = 0; j < others; j++) s->undecided[left++] = at[open[j]]; /* of those before */
+  }
+  return left;
+}
+
 static int64_t rm_softmax_by_compensated_sum(const rm_row_state *state, rm_gradient_row *r, rm_row_store *s,
                                              int64_t undecided) {
-  double *difference = rm_row_buffer(state, 3);
-  const rm_dd_ball *sum = &r->sum_dd_ball;
-  rm_problem_total_dd_ball(&r->sum_dd_ball, &r->total, 0);
+  rm_dd_ball *sum = &r->sum_dd_ball;
+  double hi, lo, err;
+  if (!rm_sum_approximately(&r->total, 1, &hi, &lo, &err)) return undecided;
+  rm_dd_ball_finish(sum, hi, lo, err != 0.0, err);
+  undecided = rm_softmax_by_sum(state, r, s, undecided);
+  if (undecided && sum->err != 0.0 && rm_sum_is_exact(&r->total, err)) {
+    rm_dd_ball_finish(sum, hi, lo, 0, 0.0);
+    undecided = rm_softmax_by_sum(state, r, s, undecided);
+  }
   r->limbs_dd_ball = 0;
-  if (!rm_is_finite(sum->err)) return undecided;
-  for (int64_t i = 0; i < s->n || i % RM_ROW_PAD; i++) difference[i] = (r->g[i] - sum->hi) - sum->lo;
-  s->u = difference, s->a = 0.0, s->err = sum->err;
-  return RM_ROW(state, store)(RM_ROW_WEIGHTED, s);
+  return undecided;
 }
 #endif
 
@@ -284,7 +290,6 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
     }
   } else {
     rm_row_unknown(f->balls, out, n, size);
-    for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
   }
   int is_finite = known;
 #if !RM_DEVICE
@@ -311,10 +316,8 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
 #endif
   if (undecided) {
     if (rm_row_defer(state)) return;
-    RM_BIG(rm_superaccumulator, acc, 1);
     state->limbs = RM_FIRST_LIMBS;
     double whole = sum;
-    uint32_t flags = 0;
 #if RM_DEVICE /* a finite bound says that all operands are finite */
     rm_gradient_row r;
     rm_gradient_row_begin(&r, g, y, &total);
@@ -324,18 +327,22 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
       if (rm_is_finite(r.sum_dd_ball.err)) {
         const rm_softmax_share_kind kind = f->of_log ? RM_SHARE_LOG_BACKWARD : RM_SHARE_BACKWARD;
         const rm_softmax_share share = {kind, n, g, y, 0.0, 0.0, 0, r.sum_dd_ball, out, s.undecided};
+        for (int64_t i = 0; i < n; i++) s.undecided[i] = i;
         undecided = rm_rows_decide(&share);
         is_finite = 1, whole = 0.0;
       }
     }
 #endif
-    if (!is_finite && rm_softmax_sum_is_special(f, n, g, y, &whole, &flags)) {
-      state->flags |= flags;
-    } else if (!is_finite) {
-      rm_sum_exactly(&r.total, acc);
-      whole = acc->classes ? rm_to_double(rm_superacc_round_classes(acc->classes, RM_F64, &flags), RM_F64) : 0.0;
-      state->flags |= flags;
+    if (!is_finite) {
+      const uint32_t classes = rm_sum_classes(&total);
+      whole = classes ? rm_to_double(rm_superacc_round_classes(classes, RM_F64, &state->flags), RM_F64) : 0.0;
     }
+    if (rm_is_nan(whole)) { /* then all of the row is: a NaN is among the operands, or the flag is raised */
+      rm_row_fill(out, n, rm_nan_bits(f->format), f->format);
+      undecided = 0;
+    }
+    if (!is_finite)
+      for (int64_t i = 0; i < undecided; i++) s.undecided[i] = i;
 #if !RM_DEVICE
     if (known && !f->of_log) {
       const int64_t before = undecided;
@@ -343,12 +350,9 @@ RM_STATIC void rm_softmax_gradient_row(const void *operation, int64_t row, rm_ro
       state->tiers.double_double += before - undecided;
     }
 #endif
-    const uint64_t none = rm_nan_bits(f->format);
     for (int64_t j = 0; j < undecided; j++) {
       const int64_t i = s.undecided[j];
-      const uint64_t bits = rm_is_nan(whole) ? none /* a NaN among the operands, or the flag is raised */
-                                             : rm_softmax_accurate_gradient(f, &r, i, whole, state);
-      rm_write_bits(out + i * size, bits, f->format);
+      rm_write_bits(out + i * size, rm_softmax_accurate_gradient(f, &r, i, whole, state), f->format);
     }
   }
   if (in_place) __builtin_memcpy(rm_row_at(&f->dx, row), out, (size_t)n * (size_t)size);
