@@ -12,6 +12,10 @@
  * compensated sum here, since (n + 8) u would be most of the bound where classes are many: its n two-sums leave at most u
  * times a partial sum each, together n u Q', and their sum is rounded by n u of that: Q is off by (n^2 u + 8) u Q'.
  *
+ * With a target, smoothing and no negative w, T = (1 - s) w_t (m - x_t) + s/n R and Q = (1 - s) w_t + s/n W, where R is the sum
+ * of w_c (m - x_c) and W that of w_c, which vectors add up within RM_ROW_MOMENT_ERR; without weights W is n. No term is
+ * negative: 1 - s, s/n, m - x_t, two products and the sum add less than 8 u.
+ *
  * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100
  * (rm_smooth_enough; others go to the accurate phase). What is not 0 is at least this: a number of the formats 2^-149; 1/n
  * and 1/S 2^-40; 1 - s 2^-53; q_c, either part of it, 2^-351; Q 2^-404, where terms cancel; L and e_j 2^-245; k, by a sum of
@@ -41,7 +45,7 @@ typedef struct {
   const rm_entropy *f;
   rm_row_state *state;
   int64_t target;
-  int one_class;
+  int one_class, in_sums; /* in_sums: T and Q are made from R and W (above) */
   double *x, *p, *w, g;
 } rm_entropy_row;
 
@@ -146,17 +150,40 @@ RM_STATIC rm_entropy_share rm_entropy_share_of(const rm_entropy_row *r, double m
 #include "row_cancel.h"
 #endif
 
+/* What a thread's buffers hold for all rows: the w_c; none of them is negative; the q_c of a class that is not the target. */
+enum { RM_ENTROPY_WEIGHTS = 1, RM_ENTROPY_NOT_NEGATIVE = 2, RM_ENTROPY_OTHERS = 4 };
+
 RM_STATIC void rm_begin_entropy(rm_entropy_row *r, const rm_entropy *f, rm_row_state *state) {
   r->f = f;
   r->state = state;
   r->one_class = f->p.target && f->p.label_smoothing == 0.0;
   r->x = rm_row_buffer(state, 0), r->p = rm_row_buffer(state, 1), r->w = rm_row_buffer(state, 2);
+  r->in_sums = f->p.target && !r->one_class && f->format != RM_F64 && state->loaded & RM_ENTROPY_NOT_NEGATIVE;
   if (state->loaded) return;
-  state->loaded = 1;
+  state->loaded = RM_ENTROPY_WEIGHTS;
   if (f->p.weight) RM_ROW(state, load)(f->p.n, (const char *)f->p.weight, f->p.stride_weight, f->format, 0.0, r->w);
   else
     for (int64_t c = 0; c < f->p.n || c % RM_ROW_PAD; c++) r->w[c] = c < f->p.n ? 1.0 : 0.0;
+#if !RM_DEVICE
+  int negative = 0;
+  for (int64_t c = 0; c < f->p.n; c++) negative |= !(r->w[c] >= 0.0);
+  if (!negative) state->loaded |= RM_ENTROPY_NOT_NEGATIVE;
+  r->in_sums = f->p.target && !r->one_class && f->format != RM_F64 && !negative;
+#endif
 }
+
+#if !RM_DEVICE
+/* *weights becomes W, *below R (above) of a row with the finite maximum m. Returns whether all terms are finite. */
+static int rm_entropy_sums(const rm_entropy_row *r, double m, double *weights, double *below) {
+  const int64_t n = r->f->p.n;
+  double sums[3];
+  for (int64_t c = n; c % RM_ROW_PAD; c++) r->x[c] = m;
+  r->state->k->gradients(n, r->w, r->x, m, sums);
+  for (int64_t c = n; c % RM_ROW_PAD; c++) r->x[c] = -rm_dd_ball_infinity();
+  *weights = r->f->p.weight ? sums[0] : (double)n, *below = -sums[2];
+  return rm_is_finite(sums[0]) && rm_is_finite(sums[2]);
+}
+#endif
 
 RM_FORMULA double rm_class_probability(const rm_entropy_row *r, int64_t c) {
   return r->f->p.probability ? r->p[c] : c == r->target ? 1.0 : 0.0;
@@ -250,22 +277,35 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   rm_dd_ball_set(loss, 0.0, 0);
   if (!rm_load_entropy(&r, row)) return;
   const double m = RM_ROW(state, max)(n, r.x);
-  f->specials[row] = rm_entropy_special_loss(&r, m, state);
+  double weights = 0.0, below = 0.0;
+  int in_sums = 0;
+#if !RM_DEVICE
+  in_sums = r.in_sums && rm_smooth_enough(f) && rm_is_finite(m) && rm_entropy_sums(&r, m, &weights, &below);
+#endif
+  if (!in_sums) f->specials[row] = rm_entropy_special_loss(&r, m, state);
   if (state->deferred || f->specials[row] != 0.0) return;
   if (f->format != RM_F64 && rm_smooth_enough(f)) {
     const int64_t at = RM_ROW_FIRST(n, r.x, m), first = rm_first_class(&r), end = rm_end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
     const rm_entropy_shares shares = rm_entropy_shares_of(&r);
-    for (int64_t c = first; c < end; c++) {
-      double size;
-      const double q = rm_entropy_class_weight(&r, c, &shares, &size), below = m - r.x[c];
-      t += q * below, t_size += size * below, q_sum += q, q_size += size;
+    double count = (double)(end - first + 12) * 0x1p-53;
+    if (in_sums) {
+      const double own = shares.own * r.w[r.target];
+      t = t_size = own * (m - r.x[r.target]) + shares.each * below;
+      q_sum = q_size = own + shares.each * weights;
+      count = RM_ROW_MOMENT_ERR + 12.0 * 0x1p-53;
+    } else {
+      for (int64_t c = first; c < end; c++) {
+        double size;
+        const double q = rm_entropy_class_weight(&r, c, &shares, &size), d = m - r.x[c];
+        t += q * d, t_size += size * d, q_sum += q, q_size += size;
+      }
     }
     RM_ROW_SYNC();
     r.x[at] = -rm_dd_ball_infinity();
     const double l = rm_log1p_of(RM_ROW(state, exponentials)(n, r.x, m, rm_row_buffer(state, 3)));
     r.x[at] = m;
-    const double count = (double)(end - first + 12) * 0x1p-53, l_err = 0x1.4p-41 * l + (double)n * 0x1p-244;
+    const double l_err = 0x1.4p-41 * l + (double)n * 0x1p-244;
     loss->hi = t + q_sum * l;
     loss->lo = 0.0;
     loss->err = RM_BOUND(1.01 * (count * (t_size + q_size * l) + q_size * l_err) + 0x1p-51 * __builtin_fabs(loss->hi));
@@ -506,7 +546,8 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     double q_sum = 0.0, q_low = 0.0, q_size = 0.0, lost = 0.0; /* lost: of the parts of all q, what cancels; 0 where no p is
                                                                   negative */
     const rm_entropy_shares shares = rm_entropy_shares_of(&r);
-    for (int64_t c = 0; c < n; c++) {
+    const int in_sums = r.in_sums;
+    for (int64_t c = 0; c < n && !in_sums; c++) {
       double magnitude, left;
       q[c] = rm_entropy_class_weight(&r, c, &shares, &magnitude);
       q_sum = rm_two_sum(q_sum, q[c], &left);
@@ -514,9 +555,21 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     }
     q_sum += q_low;
     for (int64_t c = n; c % RM_ROW_PAD; c++) q[c] = 0.0;
+#if !RM_DEVICE
+    if (in_sums) {
+      double sums[3] = {(double)n, 0.0, 0.0};
+      const double w = r.w[r.target];
+      if (f->p.weight) state->k->gradients(n, r.w, r.w, 0.0, sums);
+      for (int64_t c = 0; c < n && !(state->loaded & RM_ENTROPY_OTHERS); c++) q[c] = shares.each * r.w[c];
+      state->loaded |= RM_ENTROPY_OTHERS;
+      q[r.target] = (shares.own + shares.each) * w;
+      q_sum = q_size = shares.own * w + shares.each * sums[0];
+    }
+#endif
     sum = RM_ROW(state, exponentials)(n, r.x, m, e);
     s.v = q, s.a = q_sum / sum, s.d = k;
-    const double q_rel = q_sum != 0.0   ? ((double)n * (double)n * 0x1p-53 + 12.0) * 0x1p-53 * q_size / __builtin_fabs(q_sum)
+    const double q_rel = in_sums        ? RM_ROW_MOMENT_ERR + 12.0 * 0x1p-53
+                         : q_sum != 0.0 ? ((double)n * (double)n * 0x1p-53 + 12.0) * 0x1p-53 * q_size / __builtin_fabs(q_sum)
                          : q_size > 0.0 ? rm_dd_ball_infinity()
                                         : 0.0;
     s.rel = 1.01 * __builtin_fabs(k) * (2.25 * RM_ROW_EXP_ERR + q_rel + 0x1p-49);
@@ -525,6 +578,7 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
     known = rm_is_finite(s.rel) && rm_is_finite(q_size) && __builtin_fabs(k) * q_size <= 0x1p64;
     s.err = __builtin_fabs(k * s.a) * 0x1p-245 + __builtin_fabs(k) * lost * 0x1p-49;
     if (known) undecided = RM_ROW(state, store)(RM_ROW_DIFFERENCE, &s);
+    if (in_sums) q[r.target] = shares.each * r.w[r.target]; /* as those of the others, for the next row */
   }
   int in_wide = 0;
 #if !RM_DEVICE
