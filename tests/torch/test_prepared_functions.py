@@ -97,6 +97,15 @@ def distances(dtype):
             yield True, aten._cdist_backward.default, (turned(g), a, b, 2.0, far * 0)
             yield False, aten._cdist_forward.default, (a, b, 1.0, None)
             yield True, aten.dist.default, (a, a * 0.5)
+        wide, rows = tensor(dtype, 6, 40), tensor(dtype, 4, 40, special=special)
+        wide[1], rows[2, :20] = rows[0], wide[3, :20]  # differences of 0 beside gradients and distances of all kinds
+        for g in (1.0, -1.0, 0.0, float("inf"), float("nan")):
+            for far in (1.5, 0.0, float("inf"), float("nan")):
+                yield (
+                    True,
+                    aten._cdist_backward.default,
+                    (tensor(dtype, 4, 6) * g, rows, wide, 2.0, torch.full((4, 6), far, dtype=dtype)),
+                )
         for a in (x, gaps(x), tensor(dtype, 1, 3), x * 0):
             far = torch.pdist(a.double()).to(dtype)
             yield True, aten._pdist_forward.default, (a,)

@@ -280,7 +280,7 @@ cdef class Distances(Call):
             out = _new(args[1], x.shape, 2, &made)
             memset(made.data, 0, made.n * _SIZES[f])
             return out if args[0].shape == args[3].shape == (0,) else NotImplemented
-        if z.shape[z.ndim - 1] != width or pairs * width > MANY:
+        if z.shape[z.ndim - 1] != width or (others * width if self.gradient and not self.pairs else pairs * width) > MANY:
             return NotImplemented
         shape[x.ndim - 2], shape[x.ndim - 1] = rows, others
         if self.pairs:
@@ -295,16 +295,21 @@ cdef class Distances(Call):
             out = _new(args[1], x.shape, x.ndim, &made)
         else:
             out = _new(args[0], shape, 1 if self.pairs else x.ndim, &made)
-        memory = Memory(8 * (2 * x.n + z.n + 2 * pairs * width + 4 * pairs))
+        if self.gradient and not self.pairs:
+            memory = Memory(8 * (x.n + z.n + others * width + 2 * pairs))
+        else:
+            memory = Memory(8 * (2 * x.n + z.n + 2 * pairs * width + 4 * pairs))
         a = <double *>memory.data
         b = &a[x.n]
         with nogil:
             rm_py_converted(f, RM_FORMAT_F64, x.n, x.data, a)
             rm_py_converted(f, RM_FORMAT_F64, z.n, z.data, b)
-            _differences(self.pairs, stack, rows, others, width, a, b, &b[z.n])
-            if self.gradient:
-                status = _of_distances(self.pairs, f, stack, rows, others, width, pairs, g.data, far.data, &b[z.n], made.data)
+            if self.gradient and not self.pairs:
+                status = _of_rows(f, stack, rows, others, width, g.data, far.data, a, b, &b[z.n], made.data)
+            elif self.gradient:
+                status = _of_pairs(f, rows, width, pairs, g.data, far.data, a, &b[z.n], made.data)
             else:
+                _differences(self.pairs, stack, rows, others, width, a, b, &b[z.n])
                 status = 0
                 for d in range(pairs):
                     status |= rm_norm(RM_FORMAT_F64, width, &b[z.n + d * width], 8, f, made.data + d * _SIZES[f])
@@ -323,10 +328,46 @@ cdef void _differences(bint pairs, int64_t stack, int64_t rows, int64_t others, 
                     at += 1
 
 
-@cython.cdivision(True)
-cdef rm_status _of_distances(bint pairs, int f, int64_t stack, int64_t rows, int64_t others, int64_t width, int64_t count, const char *g, const char *far,
-                             double *d, char *out) noexcept nogil:
-    """The gradient with respect to the first rows, or to those of pairs, from the differences d. The memory behind d is workspace."""
+cdef void _slopes_of_pair(int64_t n, const double *x, const double *y, double *g, double *size, double *to) noexcept nogil:
+    """g (x - y)/size, one rounding per step; 0, of either sign, where there is no derivative."""
+    cdef int64_t k
+    if size[0] == 0:
+        memset(to, 0, 8 * n)
+        return
+    (<_Binary>_subtract[RM_FORMAT_F64])(n, x, 8, y, 8, to, 8)
+    _scaled_line(n, to, g, size)
+    if g[0] - g[0] == 0 and size[0] - size[0] == 0:
+        return
+    for k in range(n):  # 0 times such a number is not 0
+        if x[k] - y[k] == 0:
+            to[k] = 0
+
+
+cdef rm_status _of_rows(int f, int64_t stack, int64_t rows, int64_t others, int64_t width, const char *g, const char *far, const double *a,
+                        const double *b, double *d, char *out) noexcept nogil:
+    """The gradient with respect to the first rows a, a sum over the others b for each. The memory from d on is workspace."""
+    cdef double *gradient = d + others * width
+    cdef double *sizes = gradient + stack * rows * others
+    cdef int64_t i, j
+    cdef int64_t *size = [1, width, others, 1]
+    cdef ptrdiff_t *stride = [0, 8, 8 * width, 0]
+    cdef const double *x
+    cdef const double *y
+    cdef rm_status status = 0
+    rm_py_converted(f, RM_FORMAT_F64, stack * rows * others, g, gradient)
+    rm_py_converted(f, RM_FORMAT_F64, stack * rows * others, far, sizes)
+    for i in range(stack * rows):
+        x = a + i * width
+        for j in range(others):
+            y = b + (i // rows * others + j) * width
+            _slopes_of_pair(width, x, y, &gradient[i * others + j], &sizes[i * others + j], d + j * width)
+        status |= rm_sum_axes(RM_FORMAT_F64, size, stride, d, f, out + i * width * _SIZES[f])
+    return status
+
+
+cdef rm_status _of_pairs(int f, int64_t rows, int64_t width, int64_t count, const char *g, const char *far, const double *a, double *d,
+                         char *out) noexcept nogil:
+    """The gradient with respect to the rows a of pairs. The memory from d on is workspace."""
     cdef double *slopes = d + count * width
     cdef double *gradient = slopes + count * width
     cdef double *sizes = gradient + count
@@ -336,19 +377,13 @@ cdef rm_status _of_distances(bint pairs, int f, int64_t stack, int64_t rows, int
     cdef rm_status status = 0
     rm_py_converted(f, RM_FORMAT_F64, count, g, gradient)
     rm_py_converted(f, RM_FORMAT_F64, count, far, sizes)
-    for i in range(count):
-        for k in range(i * width, (i + 1) * width):
-            d[k] = 0 if sizes[i] == 0 or d[k] == 0 else gradient[i] * d[k] / sizes[i]
-            slopes[k] = -d[k]
-    if not pairs:
-        for i in range(stack * rows):
-            for k in range(width):
-                status |= rm_sum(RM_FORMAT_F64, others, &d[i * others * width + k], 8 * width, f, out + (i * width + k) * _SIZES[f])
-        return status
     for i in range(rows):
         for j in range(i + 1, rows):
             index[at], index[count + at] = i, j
+            _slopes_of_pair(width, a + i * width, a + j * width, &gradient[at], &sizes[at], d + at * width)
             at += 1
+    for k in range(count * width):
+        slopes[k] = -d[k]
     total += 2 * count
     memset(total, 0, 8 * rows * width)
     status = rm_index_add(RM_FORMAT_F64, rows, width, total, 8 * width, 8, 2 * count, index, 8, d, 8 * width, 8)

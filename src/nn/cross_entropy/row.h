@@ -12,8 +12,8 @@
  * compensated sum here, since (n + 8) u would be most of the bound where classes are many: its n two-sums leave at most u
  * times a partial sum each, together n u Q', and their sum is rounded by n u of that: Q is off by (n^2 u + 8) u Q'.
  *
- * With a target, smoothing and no negative w, T = (1 - s) w_t (m - x_t) + s/n R and Q = (1 - s) w_t + s/n W, where R is the sum
- * of w_c (m - x_c) and W that of w_c, which vectors add up within RM_ROW_MOMENT_ERR; without weights W is n. No term is
+ * With a target, smoothing and no negative w, T = (1 - s) w_t (m - x_t) + s/n R and Q = (1 - s) w_t + s/n W, where R is the
+ * sum of w_c (m - x_c) and W that of w_c, which vectors add up within RM_ROW_MOMENT_ERR; without weights W is n. No term is
  * negative: 1 - s, s/n, m - x_t, two products and the sum add less than 8 u.
  *
  * Nothing underflows in these, for formats below binary64 and a label smoothing s that is 0 or at least 2^-100

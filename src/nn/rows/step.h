@@ -193,8 +193,8 @@ RM_FN int rm_row_is_clear(vf64 y, vf64 err) {
 }
 
 /* Lanes whose results are known since an operand is infinite or NaN; *y becomes the NaN of results where they are NaN.
- *   AFFINE    u is infinite or NaN, and so is the value: means and roots that are given stand beside such elements. An infinite
- *             one may meet a weight of 0, or an infinite b, and stays in doubt
+ *   AFFINE    u is infinite or NaN, and so is the value: means and roots that are given stand beside such elements. An
+ *             infinite one may meet a weight of 0, or an infinite b, and stays in doubt
  *   SHIFTED   u is -infinity, and so is the value, where c and a are finite: the logarithm of a probability of 0
  *   LESS_EXP  v is NaN */
 RM_FN vm64 rm_row_not_finite(const int op, const rm_row_store *s, vf64 u, int64_t i, vf64 *y) {

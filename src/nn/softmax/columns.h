@@ -111,9 +111,9 @@ RM_FN uint32_t rm_columns_softmax(const rm_columns *p, const int log, double *e,
 /* y (g - s), s the sum of g y, whose terms are exact, and which is exact if it has one. A column whose sum is NaN has
  * no other results: that is invalid where no operand is NaN.
  *
- * The compensated sum decides where g is near to the sum, as in softmax/row.h, which see: hi + lo with every rounding error in
- * lo, whose own additions, fewer than n = 2^13, are off by n 2^-53 (1 + 2^-40) of the sum of the errors' magnitudes, and that
- * sum by as much of itself. Where there was no error the sum is exact. */
+ * The compensated sum decides where g is near to the sum, as in softmax/row.h, which see: hi + lo with every rounding error
+ * in lo, whose own additions, fewer than n = 2^13, are off by n 2^-53 (1 + 2^-40) of the sum of the errors' magnitudes, and
+ * that sum by as much of itself. Where there was no error the sum is exact. */
 RM_FN uint32_t rm_columns_gradient(const rm_columns *p, const int compensated, uint32_t *flags) {
   enum { V = RM_COLUMN_VECTORS };
   const vf64 zero = vf64_set1(0.0);

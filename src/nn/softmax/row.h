@@ -202,11 +202,11 @@ RM_STATIC uint64_t rm_softmax_accurate_gradient(const rm_softmax_gradient_proble
 
 #if !RM_DEVICE
 /* Stores those of the undecided results of softmax_backward that the compensated sum hi + lo decides, where the plain one did
- * not: where g_i is near to the sum, as in rows of which one y_i is nearly 1, or with equal g. Returns the number of the others.
- * In (g_i - hi) - lo the first difference is exact where g_i is within a factor of 2 of hi; elsewhere it is above |hi|/2, and
- * lo at most 2^-52 of it: so this is off by 2^-52 of itself and what the sum is off by. That, two more roundings and the test
- * are below RM_ROW_WEIGHTED's 2^-50 of the difference. Nothing underflows: the difference is 0 or at least 2^-298, and so is
- * the sum of magnitudes, of which an error bound that is not 0 has 2^-106. */
+ * not: where g_i is near to the sum, as in rows of which one y_i is nearly 1, or with equal g. Returns the number of the
+ * others. In (g_i - hi) - lo the first difference is exact where g_i is within a factor of 2 of hi; elsewhere it is above
+ * |hi|/2, and lo at most 2^-52 of it: so this is off by 2^-52 of itself and what the sum is off by. That, two more roundings
+ * and the test are below RM_ROW_WEIGHTED's 2^-50 of the difference. Nothing underflows: the difference is 0 or at least
+ * 2^-298, and so is the sum of magnitudes, of which an error bound that is not 0 has 2^-106. */
 static int64_t rm_softmax_by_sum(const rm_row_state *state, const rm_gradient_row *r, const rm_row_store *s,
                                  int64_t undecided) {
   enum { SOME = 2 * RM_ROW_PAD };
