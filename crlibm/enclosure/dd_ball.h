@@ -303,7 +303,16 @@ RM_SHARED int rm_dd_ball_round(const rm_dd_ball *a, int format, rm_mode mode, ui
   *bits = 0;
   if (a->hi == 0.0 && a->err == 0.0) return 1;
   if (!(a->err <= vf64_abs(a->hi) * 0x1p-9) || a->hi == 0.0) return 0;
-  *bits = rm_round_dd(a->hi, a->lo, RM_BOUND(a->err), 0, format, mode, flags, &undecided);
+  const double err = RM_BOUND(a->err), size = vf64_abs(a->hi);
+  if (format == RM_F32 && mode == RM_NEAREST && size >= 0x1p-125 && size <= 0x1p126) {
+    /* Most numbers are decided by two others that lie around a: err + |lo|, at most 2^-8 of hi, is off by 2u of itself, and
+     * each end by 1.01u of hi, u = 2^-53; size 2^-52 is 2u of hi. */
+    const double off = (err + vf64_abs(a->lo)) + size * 0x1p-52;
+    const uint32_t low = rm_bits32((float)(a->hi - off));
+    *bits = low;
+    if (low == rm_bits32((float)(a->hi + off))) return 1;
+  }
+  *bits = rm_round_dd(a->hi, a->lo, err, 0, format, mode, flags, &undecided);
   return !undecided;
 }
 

@@ -20,6 +20,10 @@ cdef bint _is_class(const int64_t *target, int64_t n, int64_t classes, bint ends
     return True
 
 
+cdef enum:
+    MANY_MARGINS = 1 << 22  # as many take some 64 MiB
+
+
 cdef class Margins(Call):
     """multi_margin_loss, or with `labels` multilabel_margin_loss_forward, and their gradients."""
 
@@ -40,7 +44,7 @@ cdef class Margins(Call):
         w.data = NULL
         if kwargs or (not 3 <= given <= 4 if self.labels else not 2 <= given <= 6):
             return NotImplemented
-        if not _operand(args[first], &x) or not 1 <= x.ndim <= 2 or x.n > MAX_ELEMENTS or not _strided(args[first + 1], &t, &n) or t.format != -8:
+        if not _operand(args[first], &x) or not 1 <= x.ndim <= 2 or x.n > (MAX_ELEMENTS if self.labels else MANY_MARGINS) or not _strided(args[first + 1], &t, &n) or t.format != -8:
             return NotImplemented
         m.format, m.classes = x.format, x.shape[x.ndim - 1]
         m.rows, m.reduction = x.n // m.classes, 1
@@ -64,11 +68,12 @@ cdef class Margins(Call):
         m.target = <const int64_t *>targets.data
         if not _is_class(m.target, n, m.classes, self.labels):
             return NotImplemented
-        memory = Memory(8 * (4 * x.n + 2 * m.rows + m.classes))
+        i = (3 if self.labels else 2) * x.n
+        memory = Memory(8 * (i + m.rows + 1 + m.classes))
         m.x = <double *>memory.data
         m.made = &m.x[x.n]
-        m.g = &m.x[3 * x.n]
-        m.weight = &m.x[4 * x.n + m.rows] if w.data is not NULL else NULL
+        m.g = &m.x[i]
+        m.weight = &m.x[i + m.rows + 1] if w.data is not NULL else NULL
         if self.gradient:
             held_g = _read(args[0], &g)
             if held_g is None or g.format != x.format or g.n != (m.rows if how == 0 else 1):
@@ -97,20 +102,42 @@ cdef class Margins(Call):
 
 
 @cython.cdivision(True)
+cdef void _equal_slopes(Margin *m, double margin) noexcept nogil:
+    """The gradient where each margin above 0 has the slope 1: one number in a row, whose exact sum is the product with how many there are."""
+    cdef int64_t i, j, t, count
+    cdef double terms = <double>(m.rows * m.classes if m.reduction == 1 else m.classes), by
+    cdef double[2] choice
+    cdef const double *x
+    cdef double *made
+    choice[0] = 0.0
+    for i in range(m.rows):
+        t, x, made, count = m.target[i], &m.x[i * m.classes], &m.made[i * m.classes], 0
+        by = m.weight[t] * m.g[0 if m.reduction else i] if m.weight is not NULL else m.g[0 if m.reduction else i]
+        choice[1] = by / terms
+        for j in range(m.classes):  # without a branch, which data of both signs would mislead
+            made[j] = choice[margin - x[t] + x[j] > 0]
+            count += margin - x[t] + x[j] > 0
+        count -= margin - x[t] + x[t] > 0
+        made[t] = -(<double>count * by if count and by != 0 else 0.0) / terms
+
+
+@cython.cdivision(True)
 cdef rm_status _of_classes(Margin *m, bint squared, double margin, bint gradient, char *out) noexcept nogil:
     """The loss of one class in each row, or its gradient."""
     cdef int64_t i, j, t, n = m.rows * m.classes, at
     cdef double room, total, by
     cdef rm_status status = 0
+    if gradient and not squared:
+        _equal_slopes(m, margin)
+        return rm_py_converted(RM_FORMAT_F64, m.format, n, m.made, out)
     for i in range(m.rows):
         t = m.target[i]
         for j in range(m.classes):
             at = i * m.classes + j
             room = 0.0 if j == t else margin - m.x[i * m.classes + t] + m.x[at]
-            if room <= 0:
-                room = 0.0
+            room = 0.0 if 0.0 > room else room  # a maximum, without a branch; NaN stays
             if gradient:
-                by = room + room if squared else 1.0
+                by = room + room
                 by = by * m.weight[t] if m.weight is not NULL else by
                 # A margin that is NaN counts for nothing here.
                 m.made[at] = by * m.g[0 if m.reduction else i] if room > 0 else 0.0

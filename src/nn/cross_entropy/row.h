@@ -518,6 +518,12 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
      * -infinity). */
     known = __builtin_fabs(s.a) <= 0x1p64;
     s.err = s.a < 0.0 ? -s.a * 0x1p-245 : 0.0;
+#if !RM_DEVICE
+    if (known && s.a < 0.0) { /* 2^-245 stands for these, and rounds as they do */
+      for (int64_t c = 0; c < n; c++) e[c] = e[c] == 0.0 && r.x[c] >= -0x1.fffffffffffffp1023 ? 0x1p-245 : e[c];
+      s.err = 0.0;
+    }
+#endif
     if (known) {
       undecided = RM_ROW(state, store)(RM_ROW_SCALED, &s);
       if (undecided && rm_row_defer(state)) return;
@@ -585,7 +591,9 @@ RM_STATIC void rm_entropy_gradient_row(const void *operation, int64_t row, rm_ro
   in_wide = f->format == RM_F64 && rm_is_finite(m);
   if (in_wide) undecided = (r.one_class ? rm_entropy_wide_one : rm_entropy_wide_all)(&r, m, &divisor, out);
 #endif
-  if (!known && rm_is_nan(m)) { /* then all of the row is, and raises nothing */
+  if (!known && !rm_is_finite(m)) { /* then all of the row is NaN, and beside a NaN raises nothing */
+    const double w = r.one_class ? r.w[r.target] : 0.0;
+    if (!rm_is_nan(m) && !rm_is_nan(w) && !rm_is_nan(rm_sign_or_special(r.g) / kind)) state->flags |= RM_FLAG_INVALID;
     rm_row_fill(out, n, rm_nan_bits(f->format), f->format);
     undecided = 0;
   }

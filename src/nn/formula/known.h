@@ -161,6 +161,10 @@ RM_COLD uint32_t rm_formula_by_rule(const rm_formula_problem *problem, const cha
     case RM_FORMULA_MIX: v = vf64_add(vf64_mul(rm_formula_bounds(vf64_sub(one, z)), bx), vf64_mul(bz, by)); break;
     case RM_FORMULA_PRODUCT: v = vf64_add(bx, vf64_mul(product, bz)); break;
     case RM_FORMULA_QUOTIENT: v = vf64_add(bx, vf64_div(product, bz)), below = z; break;
+    case RM_FORMULA_TANH:
+      v = vf64_mul(bx, rm_formula_bounds(vf64_sub(one, vf64_abs(y))));
+      break; /* -infinity of infinite y */
+    case RM_FORMULA_SIGMOID: v = vf64_mul(vf64_mul(bx, by), rm_formula_bounds(vf64_sub(one, y))); break;
     default: return 0; /* those of other forms, and choices, have few such lanes */
   }
   const vm64 nan = rm_formula_is_nan(v), infinite = vf64_is_infinite(v);

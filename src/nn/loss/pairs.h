@@ -127,6 +127,12 @@ RM_FN int64_t rm_pair_gradient_as(const rm_pair_run *p, char *out, int64_t *inde
       /* Of one infinity, as beside a mask, the result is one too. */
       const vm64 ends = vm64_and(vf64_is_infinite(v), vm64_or(vf64_is_infinite(x), vf64_is_infinite(y)));
       open &= ~vm64_bits(ends);
+      const uint32_t nan = vm64_bits(vf64_unord(x, y)), canonical = 0x7fc00000;
+      if (nan && p->c == p->c && !rm_any_signalling(at_x, RM_LANES, RM_F32) && !rm_any_signalling(at_y, RM_LANES, RM_F32)) {
+        open &= ~nan;
+        for (int k = 0; k < RM_LANES; k++)
+          if (nan >> k & 1) __builtin_memcpy(r + k, &canonical, sizeof *r);
+      }
       for (int k = 0; k < RM_LANES && k < left; k++)
         if (open >> k & 1) index[count++] = i + k;
     }

@@ -121,9 +121,12 @@ RM_STATIC int rm_norm_any_not_finite(int64_t n, const double *x) {
 #if RM_DEVICE
   if (rm_norm_has_square(n, x)) return 0;
 #endif
-  for (int64_t i = 0; i < n; i++)
-    if (!rm_is_finite(x[i])) return 1;
-  return 0;
+  enum { SOME = 64 };
+  const uint64_t infinity = UINT64_C(0x7ff) << 52;
+  uint64_t any = 0; /* by the highest bit: no branches, so that compilers make vectors of it */
+  for (int64_t from = 0; from < n && !(any >> 63); from += SOME)
+    for (int64_t i = from; i < from + SOME && i < n; i++) any |= (rm_bits64(x[i]) & infinity) + (UINT64_C(1) << 52);
+  return (int)(any >> 63);
 }
 
 RM_HOST_EXTERN void rm_norm_row_begin(const rm_norm_problem *f, int64_t set0, int64_t set1, rm_norm_row *r) {
@@ -203,9 +206,12 @@ RM_STATIC double rm_norm_deviation_sign(rm_norm_row *r, int64_t i) {
 enum { UNCHECKED, FINITE, NOT_FINITE, NAN_THERE };
 
 RM_STATIC int rm_norm_any_nan(int64_t n, const double *x) {
-  for (int64_t i = 0; i < n; i++)
-    if (rm_is_nan(x[i])) return 1;
-  return 0;
+  const uint64_t infinity = UINT64_C(0x7ff) << 52, sign = UINT64_C(1) << 63;
+  uint64_t any = 0;
+  enum { SOME = 64 }; /* as above */
+  for (int64_t from = 0; from < n && !(any >> 63); from += SOME)
+    for (int64_t i = from; i < from + SOME && i < n; i++) any |= infinity - (rm_bits64(x[i]) & ~sign);
+  return (int)(any >> 63);
 }
 
 RM_STATIC uint64_t rm_norm_accurate_result(const rm_norm_problem *f, rm_norm_row *r, int64_t i, int kind,
@@ -382,6 +388,7 @@ static int rm_norm_exact_mean(const rm_norm_row *r, uint64_t *bits) {
   /* n has eleven bits at most, and a mean of 42 has an exact product with it */
   const double most = rm_from_bits64(rm_bits64(mean) & ~((UINT64_C(1) << 11) - 1));
   *bits = rm_bits32(rounded);
+  if (off == 0.0 && sum == 0.0) return 1;
   return off == 0.0 && mean == most && mean * n == sum && size >= 0x1p-126f && size <= 0x1.fffffep127f;
 }
 
@@ -414,7 +421,7 @@ static void rm_norm_store_statistics(const rm_norm_problem *f, rm_norm_row *r, c
   if (b && b->root) b->root[set] = t ? t->a : 0.0, b->root_radius[set] = t ? t->a * t->rel : unknown;
   if (b && t) return;
   rm_dd_ball mean, root;
-  rm_dd_ball_finish(&mean, t ? t->c : 0.0, 0.0, 1, t ? t->c_err : unknown);
+  rm_dd_ball_finish(&mean, t ? t->c : 0.0, 0.0, !t || t->c_err != 0.0, t ? t->c_err : unknown); /* no error: all are c */
   rm_dd_ball_finish(&root, t ? t->a : 0.0, 0.0, 1, t ? t->a * t->rel : unknown);
   if (f->found_mean)
     rm_norm_store_statistic(r, kind, wide ? &wide->c : &mean, rm_norm_mean_of_set_dd_ball, rm_norm_mean_of_set_ball,

@@ -33,11 +33,15 @@ RM_STATIC void rm_row_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, 
   }
 }
 
+/* Rows that fit into one vector have loops over one, not four. */
+RM_FN int rm_row_is_one(int64_t n) { return !RM_DEVICE && RM_LANES > 1 && n <= RM_LANES; }
+
 RM_STATIC double rm_row_max(int64_t n, const double *x) {
+  const int one = rm_row_is_one(n);
   vf64 m[4];
   vm64 bad = vf64_unord(vf64_load(x), vf64_load(x));
   RM_UNROLL for (int c = 0; c < 4; c++) m[c] = vf64_load(x + c * RM_LANES);
-  for (int64_t i = 0; i < n; i += 4 * RM_LANES) {
+  for (int64_t i = 0; i < n && !one; i += 4 * RM_LANES) {
     RM_UNROLL for (int c = 0; c < 4; c++) {
       const vf64 v = vf64_load(x + i + c * RM_LANES);
       bad = vm64_or(bad, vf64_unord(v, v));
@@ -45,7 +49,7 @@ RM_STATIC double rm_row_max(int64_t n, const double *x) {
     }
   }
   double t[RM_LANES], max;
-  vf64_store(t, vf64_max(vf64_max(m[0], m[1]), vf64_max(m[2], m[3])));
+  vf64_store(t, one ? m[0] : vf64_max(vf64_max(m[0], m[1]), vf64_max(m[2], m[3])));
   if (!vm64_none(bad)) return rm_from_bits64(rm_nan_bits(RM_F64));
   max = t[0];
   for (int k = 1; k < RM_LANES; k++) max = t[k] > max ? t[k] : max;
@@ -55,6 +59,11 @@ RM_STATIC double rm_row_max(int64_t n, const double *x) {
 RM_STATIC double rm_row_exponentials(int64_t n, const double *x, double shift, double *e) {
   const vf64 m = vf64_set1(shift);
   rm_row_sum sum = {vf64_set1(0.0), vf64_set1(0.0)};
+  if (rm_row_is_one(n)) {
+    sum.hi = rm_row_exp(vf64_sub(vf64_load(x), m));
+    vf64_store(e, sum.hi);
+    return rm_row_total_of(&sum, n);
+  }
   for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
     const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
     vf64 s[4];
@@ -74,6 +83,11 @@ RM_STATIC double rm_row_exponentials(int64_t n, const double *x, double shift, d
 RM_STATIC void rm_row_moments(int64_t n, const double *x, double shift, double *total, double *square) {
   const vf64 m = vf64_set1(shift);
   rm_row_sum s = {vf64_set1(0.0), vf64_set1(0.0)}, q = s;
+  if (rm_row_is_one(n)) {
+    s.hi = vf64_sub(vf64_load(x), m), q.hi = vf64_mul(s.hi, s.hi);
+    *total = rm_row_total_of(&s, n), *square = rm_row_total_of(&q, n);
+    return;
+  }
   for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
     const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
     vf64 a[4], b[4];
@@ -98,6 +112,16 @@ RM_FN void rm_row_gradient_sums(int64_t n, const double *g, const double *w, con
   const vf64 m = vf64_set1(shift);
   rm_row_sum s[3];
   for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
+  if (rm_row_is_one(n)) {
+    s[0].hi = vf64_load(g);
+    if (w) {
+      s[0].hi = vf64_mul(s[0].hi, vf64_load(w));
+      vf64_store(h, s[0].hi);
+    }
+    s[1].hi = vf64_mul(s[0].hi, s[0].hi), s[2].hi = vf64_mul(s[0].hi, vf64_sub(vf64_load(x), m));
+    for (int j = 0; j < 3; j++) sums[j] = rm_row_total_of(&s[j], n);
+    return;
+  }
   for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
     const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
     vf64 t[3][4];

@@ -195,13 +195,10 @@ RM_FN int rm_row_is_clear(vf64 y, vf64 err) {
 /* Lanes whose results are known since an operand is infinite or NaN; *y becomes the NaN of results where they are NaN.
  *   AFFINE    u is infinite or NaN, and so is the value: means and roots that are given stand beside such elements. An
  *             infinite one may meet a weight of 0, or an infinite b, and stays in doubt
- *   SHIFTED   u is -infinity, and so is the value, where c and a are finite: the logarithm of a probability of 0
+ *   SHIFTED   u is -infinity, and so is the value: the logarithm of a probability of 0. Finite numbers have no such value
  *   LESS_EXP  v is NaN */
 RM_FN vm64 rm_row_not_finite(const int op, const rm_row_store *s, vf64 u, int64_t i, vf64 *y) {
-  if (op == RM_ROW_SHIFTED) {
-    const vf64 infinity = vf64_from_bits(vi64_set1(INT64_C(0xfff) << 52));
-    return vm64_and(vf64_eq(u, infinity), vf64_eq(*y, infinity));
-  }
+  if (op == RM_ROW_SHIFTED) return vf64_eq(*y, vf64_from_bits(vi64_set1(INT64_C(0xfff) << 52)));
   if (op == RM_ROW_LESS_EXP) u = vf64_load(s->v + i);
   const vf64 rest = vf64_sub(u, u);
   const vm64 nan = vf64_unord(u, u), definite = vm64_not(vf64_unord(*y, *y));
