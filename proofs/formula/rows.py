@@ -265,10 +265,32 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
                 "q_sum": summed(algebra, q),
                 "q_size": sizes_summed(algebra, size),
             },
+            cases={"in_sums": False},
             calls=calls,
             own=("loss->hi",),
         ).run(text)
         value = plus(product(exact, A("m-x")), times(exact, log1p_of(algebra, total)))
+        return [(plus(host.values["loss->hi"], minus(value)), host.values["loss->err"])]
+
+    def smoothed(algebra: Algebra) -> tuple[Host, Value, Value]:
+        """T and Q of a target and of sums R and W over classes, as computed and as they are."""
+        values, _, _, moment = of_rows(root, algebra)
+        values |= {"s": A("s"), "n": A("n"), "r.w[r.target]": A("w"), "m": A("m"), "r.x[r.target]": A("x")}
+        values |= {"apart": algebra.off(A("R"), moment), "weights": algebra.off(A("W"), moment)}
+        exact = (("1-s", plus(number(1), minus(A("s")))), ("m-x", plus(A("m"), minus(A("x")))))
+        calls = {"rm_log1p_of": given_sum(A("l"))}
+        host = Host(algebra, values, {"in_sums": True}, calls, ("loss->hi",), exact)
+        host.run(text_of(root, ENTROPY, "shares.own = 1.0 - s", ";").replace("(double)r->f->p.n", "n"))
+        host.run(text_of(root, ENTROPY, "const double own = shares.own * r.w[r.target];", 4))
+        own, each = product(A("1-s"), A("w")), product(A("s"), A("n", -1))
+        return host, plus(product(own, A("m-x")), product(each, A("R"))), plus(own, product(each, A("W")))
+
+    def loss_in_sums(algebra: Algebra) -> list[tuple[Value, Value]]:
+        _, _, total, _ = of_rows(root, algebra)
+        host, t, q = smoothed(algebra)
+        text = text_of(root, ENTROPY, "const double l = rm_log1p_of(", 6)
+        host.run(text.replace("r.x[at] = m;", "").replace("loss->lo = 0.0;", ""))
+        value = plus(t, times(q, log1p_of(algebra, total)))
         return [(plus(host.values["loss->hi"], minus(value)), host.values["loss->err"])]
 
     def one_class(algebra: Algebra) -> dict[str, Value]:
@@ -305,7 +327,7 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         wanted = ""
         return [(plus(found["y"], minus(found["exact"])), found["err"])]
 
-    def all_classes(algebra: Algebra) -> dict[str, Value]:
+    def all_classes(algebra: Algebra, in_sums: bool = False) -> dict[str, Value]:
         """With Q and q_c as computed, the sum of |q|_c being rho |Q|; lost: what cancels in them."""
         values, exp, total, _ = of_rows(root, algebra)
         values |= {
@@ -315,7 +337,7 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
             "sum": algebra.off(A("S"), total),
             "lost": A("lost"),
         }
-        host = Host(algebra, values, {"q_sum!=0.0": True})
+        host = Host(algebra, values, {"in_sums": in_sums, "q_sum!=0.0": True})
         text = text_of(root, ENTROPY, "s.v = q, s.a = q_sum / sum, s.d = k;", 4)
         text = text.replace("s.v = q, ", "").replace("((double)n * (double)n * 0x1p-53 + 12.0)", "n12")
         host.values["n12"] = plus(A("n2"), number(12))
@@ -324,8 +346,13 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         host.run(text)
         k = algebra.off(A("k"), Fraction(3, 2**53))  # the quotient, and a divisor within 2^-60
         q = plus(A("q"), error(algebra, WEIGHT, A("q")), error(algebra, WEIGHT, A("lost")))
-        total_q = plus(
-            A("Q"), *(error(algebra, U * (1 + 3 * TERMS) * c, A("Q"), A("rho"), *n) for c, n in ((1, (A("n2"),)), (6, ())))
+        total_q = (
+            algebra.off(A("Q"), IN_SUMS)
+            if in_sums
+            else plus(
+                A("Q"),
+                *(error(algebra, U * (1 + 3 * TERMS) * c, A("Q"), A("rho"), *n) for c, n in ((1, (A("n2"),)), (6, ()))),
+            )
         )
         return {
             "p": algebra.off(A("E"), exp),
@@ -339,11 +366,14 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         }
 
     WEIGHT = Fraction(44, 10 * 2**53)  # of |q|_c, what q_c is off by: below
+    IN_SUMS = MOMENT + 8 * U  # of Q, what it is off by that is made of sums: below
 
     def weights(algebra: Algebra) -> list[tuple[Value, Value]]:
         """q_c is within WEIGHT |q|_c, and Q within (n + 5) u Q', or compensated (n^2 u + 6) u Q'."""
         q, size, exact = class_weights(root, algebra)
+        host, _, exact_sum = smoothed(algebra)
         return [
+            (plus(host.values["q_sum"], minus(exact_sum)), times(host.values["q_sum"], number(IN_SUMS))),
             (plus(q, minus(exact)), times(size, number(WEIGHT))),
             (
                 plus(summed(algebra, q), minus(exact)),
@@ -359,9 +389,11 @@ def entropy(root: pathlib.Path) -> tuple[list[Claim], list[Computed]]:
         [
             row("gradient of cross entropy, one class", SCALED, one_class),
             row("gradient of cross entropy, probabilities", DIFFERENCE, all_classes),
+            row("gradient of cross entropy, smoothed", DIFFERENCE, functools.partial(all_classes, in_sums=True)),
         ],
         [
             Computed("cross entropy of a row", loss),
+            Computed("cross entropy of a row, smoothed", loss_in_sums),
             Computed("gradient of cross entropy, the target", target),
             Computed("weights of classes", weights),
         ],

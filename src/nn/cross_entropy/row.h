@@ -277,10 +277,10 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
   rm_dd_ball_set(loss, 0.0, 0);
   if (!rm_load_entropy(&r, row)) return;
   const double m = RM_ROW(state, max)(n, r.x);
-  double weights = 0.0, below = 0.0;
+  double weights = 0.0, apart = 0.0;
   int in_sums = 0;
 #if !RM_DEVICE
-  in_sums = r.in_sums && rm_smooth_enough(f) && rm_is_finite(m) && rm_entropy_sums(&r, m, &weights, &below);
+  in_sums = r.in_sums && rm_smooth_enough(f) && rm_is_finite(m) && rm_entropy_sums(&r, m, &weights, &apart);
 #endif
   if (!in_sums) f->specials[row] = rm_entropy_special_loss(&r, m, state);
   if (state->deferred || f->specials[row] != 0.0) return;
@@ -288,24 +288,23 @@ RM_FORMULA void rm_entropy_loss_row(const void *operation, int64_t row, rm_row_s
     const int64_t at = RM_ROW_FIRST(n, r.x, m), first = rm_first_class(&r), end = rm_end_class(&r);
     double t = 0.0, t_size = 0.0, q_sum = 0.0, q_size = 0.0;
     const rm_entropy_shares shares = rm_entropy_shares_of(&r);
-    double count = (double)(end - first + 12) * 0x1p-53;
     if (in_sums) {
       const double own = shares.own * r.w[r.target];
-      t = t_size = own * (m - r.x[r.target]) + shares.each * below;
-      q_sum = q_size = own + shares.each * weights;
-      count = RM_ROW_MOMENT_ERR + 12.0 * 0x1p-53;
-    } else {
-      for (int64_t c = first; c < end; c++) {
-        double size;
-        const double q = rm_entropy_class_weight(&r, c, &shares, &size), d = m - r.x[c];
-        t += q * d, t_size += size * d, q_sum += q, q_size += size;
-      }
+      t = own * (m - r.x[r.target]) + shares.each * apart;
+      q_sum = own + shares.each * weights;
+      t_size = t, q_size = q_sum;
+    }
+    for (int64_t c = first; c < end && !in_sums; c++) {
+      double size;
+      const double q = rm_entropy_class_weight(&r, c, &shares, &size), below = m - r.x[c];
+      t += q * below, t_size += size * below, q_sum += q, q_size += size;
     }
     RM_ROW_SYNC();
     r.x[at] = -rm_dd_ball_infinity();
     const double l = rm_log1p_of(RM_ROW(state, exponentials)(n, r.x, m, rm_row_buffer(state, 3)));
     r.x[at] = m;
-    const double l_err = 0x1.4p-41 * l + (double)n * 0x1p-244;
+    const double count = in_sums ? RM_ROW_MOMENT_ERR + 12.0 * 0x1p-53 : (double)(end - first + 12) * 0x1p-53,
+                 l_err = 0x1.4p-41 * l + (double)n * 0x1p-244;
     loss->hi = t + q_sum * l;
     loss->lo = 0.0;
     loss->err = RM_BOUND(1.01 * (count * (t_size + q_size * l) + q_size * l_err) + 0x1p-51 * __builtin_fabs(loss->hi));
