@@ -17,6 +17,7 @@
  * to an l that is not 0. */
 #include "../common/round_scaled.h"
 #include "products.h"
+#include "round_columns.h"
 
 enum { CHAINS = 4, PART = 2048 }; /* chains of a row's total, and after how many factors it looks for special ones */
 
@@ -170,6 +171,67 @@ RM_FN product total(int64_t n, const char *x, const int from) {
   join(&a, &c);
   return a;
 }
+/* A product of formats below binary64 in binary64, with exponents apart: *e, of the lanes' h. Between two steps here a lane
+ * is in [1, 2), 0, infinite or NaN, and takes six factors of 2^-149 to 2^128 at most: nothing leaves the range, and 0,
+ * infinities and NaNs have their products by IEEE 754's rules, in any order. */
+RM_FN void take_exponents(vf64 *h, vi64 *e) {
+  const vi64 bits = vf64_bits(*h), field = vi64_and(bits, vi64_set1(RM_INF_FIELD));
+  const vm64 special = vm64_or(vi64_eq(field, vi64_set1(0)), vi64_eq(field, vi64_set1(RM_INF_FIELD)));
+  const vf64 one = vf64_from_bits(vi64_set1(RM_ONE_FIELD));
+  const vi64 out = vi64_sub(vf64_bits(vf64_select(special, one, vf64_from_bits(field))), vi64_set1(RM_ONE_FIELD));
+  *h = vf64_from_bits(vi64_sub(bits, out)), *e = vi64_add(*e, out);
+}
+
+/* The product of a row in binary64, with its exponent cut to what formats below have. */
+RM_FN double quick_total(int64_t n, const char *x, const int from) {
+  const int64_t size = rm_size_of(from), step = 2 * RM_LANES, group = CHAINS * step;
+  vf64 h[CHAINS];
+  vi64 e[CHAINS];
+  RM_UNROLL for (int c = 0; c < CHAINS; c++) h[c] = vf64_set1(1.0), e[c] = vi64_set1(0);
+  int64_t i = 0;
+  while (i + group <= n) {
+    for (int k = 0; k < 3 && i + group <= n; k++, i += group) {
+      RM_UNROLL for (int c = 0; c < CHAINS; c++) h[c] = vf64_mul(h[c], some_factors(x + (i + c * step) * size, from));
+    }
+    RM_UNROLL for (int c = 0; c < CHAINS; c++) take_exponents(h + c, e + c);
+  }
+  for (; i < n; i += RM_LANES) {
+    h[0] = vf64_mul(h[0], load(x + i * size, n - i, from));
+    take_exponents(h, e);
+  }
+  double lane[RM_LANES], v = 1.0;
+  int64_t exponents[RM_LANES], all = 0;
+  vf64_store(lane, vf64_mul(vf64_mul(h[0], h[1]), vf64_mul(h[2], h[3])));
+  vi64_store(exponents, vi64_add(vi64_add(e[0], e[1]), vi64_add(e[2], e[3])));
+  for (int l = 0; l < RM_LANES; l++) v *= lane[l], all += exponents[l] >> 52; /* below 2^32 */
+  return v * rm_pow2(all < -500 ? -500 : all > 500 ? 500 : (int)all);
+}
+
+/* Rounds `count` rows to binary32 in binary64: factors are rounded with others once each at most, so that a product is off
+ * by n u of it; n + 2 covers that and the roundings of the ends. What is infinite has an infinite factor, or is beyond the
+ * range. Returns the rows that this leaves undecided. */
+static uint32_t quick_rows(const rm_products_problem *p, int64_t row, int count) {
+  const int64_t n = p->n, size = rm_size_of(p->fmt_out);
+  const char *x = p->x + row * n * rm_size_of(p->fmt);
+  double made[RM_LANES];
+  unsigned char out[8 * RM_LANES] __attribute__((aligned(8)));
+  for (int j = 0; j < RM_LANES; j++) {
+    const char *const at = x + (j < count ? j : 0) * n * rm_size_of(p->fmt);
+    if (j >= count) made[j] = made[0];
+    else if (p->fmt == RM_F32) made[j] = quick_total(n, at, RM_F32);
+    else if (p->fmt == RM_F16) made[j] = quick_total(n, at, RM_F16);
+    else made[j] = quick_total(n, at, RM_BF16);
+  }
+  const vf64 v = vf64_load(made), unit = vf64_set1(RM_BOUND(0x1.06p-53) * (double)(n + 2));
+  const vm64 nan = vf64_unord(v, v);
+  const vf64 off = vf64_select(vf64_is_infinite(v), vf64_set1(0.0), vf64_mul(vf64_abs(v), unit));
+  const vf64 a = vf64_round_f32(vf64_sub(v, off)), b = vf64_round_f32(vf64_add(v, off));
+  const vm64 same = vi64_eq(vf64_bits(a), vf64_bits(b));
+  rm_store_columns(out, vf64_select(nan, vf64_nan(), a), RM_F32);
+  __builtin_memcpy(p->out + row * size, out, (size_t)(count * size));
+  return vm64_bits(vm64_not(vm64_or(same, nan))) & ((UINT32_C(1) << count) - 1);
+}
+
 static void one_total(const rm_products_problem *p, int64_t row) {
   const char *x = p->x + row * p->n * rm_size_of(p->fmt);
   product s;
@@ -218,10 +280,13 @@ static void some_rows(const rm_products_problem *p, int64_t row, int count) {
 
 static void rows(const rm_products_problem *p, int64_t begin, int64_t end) {
   const int alone = !p->partial && (p->n >= 2 * CHAINS * RM_LANES || end - begin == 1);
+  const int quick = alone && p->n > 2 && p->fmt != RM_F64 && p->fmt_out == RM_F32;
   for (int64_t r = begin; r < end; r += RM_LANES) {
     const int count = end - r < RM_LANES ? (int)(end - r) : RM_LANES;
     if (!alone) some_rows(p, r, count);
-    for (int j = 0; alone && j < count; j++) one_total(p, r + j);
+    const uint32_t open = quick ? quick_rows(p, r, count) : ~UINT32_C(0);
+    for (int j = 0; alone && j < count; j++)
+      if (open >> j & 1) one_total(p, r + j);
   }
 }
 

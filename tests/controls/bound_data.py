@@ -26,7 +26,7 @@ from convolution_library import Convolution, Geometry
 from cross_entropy_library import NONE, backward, forward, problem
 from exact_oracle import FORMATS, bits
 from exponential_data import exponentials_in_two_parts, tiny_exponentials, weighted_classes_in_two_parts  # noqa: F401
-from factor_data import many_factors  # noqa: F401
+from factor_data import long_products, many_factors  # noqa: F401
 from fft_library import transform
 from linalg_data import midpoint_determinants, midpoint_solutions  # noqa: F401
 from normalization_library import results

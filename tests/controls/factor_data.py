@@ -132,6 +132,28 @@ def rows_of_factors(rng, fmt: str) -> list[np.ndarray]:
         return [(v * signs).astype(kind) for v in found]
 
 
+@functools.cache
+def _long_rows():
+    """Of binary32, whose products are nearest to a midpoint among many last factors, and 0, infinities and NaN among factors; their bits."""
+    rng, rows = np.random.default_rng(1), []
+    for _ in range(16):
+        row = rng.uniform(0.9, 1.11, 3000).astype("f4")
+        near = (np.float32(0.75).view("u4") + np.arange(1 << 22, dtype="u4")).view("f4").astype("f8")
+        start = math.prod(Fraction(float(v)) for v in row[:-1])
+        hi = float(start)
+        made = hi * near + float(start - Fraction(hi)) * near
+        quantum = np.exp2(np.floor(np.log2(made)) - 23)
+        row[-1] = near[np.argmin(np.abs(np.mod(made / quantum, 1) - 0.5))]
+        rows.append(row)
+    return np.array(rows), np.array([product_bits(row, "f32") for row in np.array(rows, float).tolist()], np.uint32)
+
+
+def long_products(lib, rng):
+    rows, want = _long_rows()
+    made, undecided = call(lib, rows, "f32", "f32", False)
+    return np.where(undecided[:, -1] == 1, want, made[:, -1])
+
+
 def few_factors(lib, rng):
     """All pairs of formats, in lanes and row by row; long rows with what is special in one place, too."""
     found = []

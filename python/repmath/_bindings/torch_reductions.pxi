@@ -126,6 +126,11 @@ cdef bint _short_products(const rm_py_strided *x, uint64_t axes, int64_t element
             inner *= x.shape[d]
     if outer * n * inner != elements or outer * inner == 0:
         return False
+    if inner == 1 and n >= 64 and x.format == RM_FORMAT_F32:
+        open_ = <char *>malloc(outer)
+        good = open_ is not NULL and _products(x.format, x.format, outer, n, False, x.data, open_, y.data)
+        free(open_)
+        return good
     open_ = <char *>malloc(outer * inner + 9 * n)
     if open_ is NULL:
         return False
@@ -196,8 +201,10 @@ cdef class Total(Call):
             return NotImplemented
         if what == PRODUCT and given > 1 and type(args[1]) is not int:
             return NotImplemented
+        shape = [1 if axes >> i & 1 else x.shape[i] for i in range(x.ndim) if keep or not axes >> i & 1]
+        if not summed and not _is_dense(&x) and axes == (<uint64_t>1 << x.ndim) - 1 and _is_dense_in_an_order(&x):
+            x.ndim, x.shape[0], x.stride[0], axes = 1, elements, _SIZES[x.format], 1  # the order of the terms does not matter
         if what == PRODUCT and x.format == to and to != RM_FORMAT_F64 and elements > 0 and _is_dense(&x):
-            shape = [1 if axes >> i & 1 else x.shape[i] for i in range(x.ndim) if keep or not axes >> i & 1]
             out = args[0].new_empty(shape)
             if _operand(out, &y) and _short_products(&x, axes, elements, &y):
                 return out
@@ -223,7 +230,6 @@ cdef class Total(Call):
             dense = _is_dense(&rows_of)
             if elements > FEW and not dense:
                 return NotImplemented
-        shape = [1 if axes >> i & 1 else x.shape[i] for i in range(x.ndim) if keep or not axes >> i & 1]
         if to != x.format:
             out = args[0].new_empty(shape, dtype=kwargs["dtype"])
         else:
