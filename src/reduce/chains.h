@@ -235,9 +235,17 @@ RM_STATIC void rm_deviations(int64_t n, rm_terms x, double shift, int fmt, int c
 
 /* For M = 1.5 2^52 g the sum p + M rounds to a multiple of g, or of a larger power of two: where (p + M) - M gives back p, p
  * is a multiple of g. */
+RM_FN vm64 rm_no_multiples(vf64 p, vf64 m) { return vm64_andnot(vf64_eq(m, m), vf64_eq(vf64_sub(vf64_add(p, m), m), p)); }
 RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, double g) {
   const vf64 m = vf64_set1(0x1.8p52 * g);
-  for (int64_t i = 0; i < n; i += RM_CHAIN_BLOCK) {
+  const int size = rm_size_of(fmt), beside = !RM_DEVICE && x.stride == size && (!y.base || y.stride == size);
+  int64_t i = 0;
+  for (; beside && i + RM_LANES <= n; i += RM_LANES) {
+    vf64 p = rm_load_elements(x.base + i * size, fmt);
+    if (y.base) p = vf64_mul(p, rm_load_elements(y.base + i * size, fmt));
+    if (!vm64_none(rm_no_multiples(p, m))) return 0;
+  }
+  for (; i < n; i += RM_CHAIN_BLOCK) {
     double bx[RM_CHAIN_BLOCK], by[RM_CHAIN_BLOCK];
     int count = n - i < RM_CHAIN_BLOCK ? (int)(n - i) : RM_CHAIN_BLOCK;
     rm_gather_terms(bx, x, i, count, fmt, 0.0);
@@ -246,7 +254,7 @@ RM_FN int rm_all_multiples(int64_t n, rm_terms x, rm_terms y, const int fmt, dou
     for (int k = 0; k < count; k += RM_LANES) {
       vf64 p = vf64_load(bx + k);
       if (y.base) p = vf64_mul(p, vf64_load(by + k));
-      bad = vm64_or(bad, vm64_andnot(vf64_eq(m, m), vf64_eq(vf64_sub(vf64_add(p, m), m), p)));
+      bad = vm64_or(bad, rm_no_multiples(p, m));
     }
     if (!vm64_none(bad)) return 0;
   }
