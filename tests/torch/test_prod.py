@@ -1,5 +1,6 @@
 """Products and partial products beside those of integers: exact ones, ties, exponents of any size, exceptional factors."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -125,3 +126,18 @@ def test_control():
         made, one = torch.prod(torch.from_numpy(rows), 1).numpy(), float(torch.prod(tail))
     assert (np.multiply.reduce(rows, 1) != made).any()
     assert one == 1.0 != np.multiply.reduce(tail.double().numpy())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_axes_in_any_order(dtype):
+    """Products over an axis, and products and norms of all elements, of tensors that fill their memory in another order."""
+    rng = np.random.default_rng(7)
+    for shape in ((3, 4, 5), (1, 4, 5, 2), (2, 1, 1, 3), (70, 3, 2)):
+        for order in itertools.permutations(range(len(shape))):
+            x = torch.from_numpy(rng.standard_normal(shape)).to(dtype).permute(order)
+            with rt.reproducible():
+                for dim, keep in itertools.product(range(x.ndim), (False, True)):
+                    made, wanted = x.prod(dim, keep), x.contiguous().prod(dim, keep)
+                    assert made.shape == wanted.shape and torch.equal(made, wanted)
+                assert torch.equal(x.prod(), x.contiguous().prod())
+                assert torch.equal(torch.linalg.vector_norm(x), torch.linalg.vector_norm(x.contiguous()))

@@ -74,6 +74,31 @@ cdef bint _merged(const rm_py_strided *x, uint64_t axes, int64_t *size, ptrdiff_
     return True
 
 
+cdef bint _in_order(rm_py_strided *x, uint64_t *axes) noexcept:
+    """Puts the axes of a tensor that fills its memory in another order into that order. False where it does not, or where axes that are kept
+    would change theirs."""
+    cdef rm_py_strided given = x[0]
+    cdef uint64_t from_ = axes[0], left = ((<uint64_t>1) << x.ndim) - 1
+    cdef int i, k, d, last = -1
+    if not _is_dense_in_an_order(x):
+        return False
+    axes[0] = 0
+    for k in range(x.ndim):
+        d = -1
+        for i in range(x.ndim):  # the largest stride first; axes of one element lie anywhere
+            if left >> i & 1 and (d < 0 or given.shape[d] == 1 or (given.shape[i] != 1 and given.stride[i] > given.stride[d])):
+                d = i
+        left &= ~((<uint64_t>1) << d)
+        x.shape[k], x.stride[k] = given.shape[d], given.stride[d]
+        axes[0] |= (from_ >> d & 1) << k
+        if not from_ >> d & 1 and given.shape[d] != 1:
+            if d < last:
+                x[0], axes[0] = given, from_
+                return False
+            last = d
+    return True
+
+
 cdef ptrdiff_t _size(ptrdiff_t step) noexcept:
     return step if step >= 0 else -step
 
@@ -204,6 +229,8 @@ cdef class Total(Call):
         shape = [1 if axes >> i & 1 else x.shape[i] for i in range(x.ndim) if keep or not axes >> i & 1]
         if not summed and not _is_dense(&x) and axes == (<uint64_t>1 << x.ndim) - 1 and _is_dense_in_an_order(&x):
             x.ndim, x.shape[0], x.stride[0], axes = 1, elements, _SIZES[x.format], 1  # the order of the terms does not matter
+        if what == PRODUCT and not _is_dense(&x):
+            _in_order(&x, &axes)
         if what == PRODUCT and x.format == to and to != RM_FORMAT_F64 and elements > 0 and _is_dense(&x):
             out = args[0].new_empty(shape)
             if _operand(out, &y) and _short_products(&x, axes, elements, &y):
