@@ -35,7 +35,7 @@ RM_STATIC int rm_any_overflowing(int from, int to, int n, const char *x) {
 #undef RM_ANY_OVERFLOWING
 
 /* The exceptions of a step whose results are not all finite; other: 2 if one of the arguments is NaN. */
-RM_COLD uint32_t rm_convert_flags(int from, int to, int n, const char *x, int other) {
+RM_NOINLINE uint32_t rm_convert_flags(int from, int to, int n, const char *x, int other) {
   return (other == 2 && rm_any_signalling(x, n, from) ? RM_FLAG_INVALID : 0) |
          (rm_any_overflowing(from, to, n, x) ? RM_FLAG_OVERFLOW : 0);
 }
