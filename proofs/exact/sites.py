@@ -68,6 +68,8 @@ PARTS = {  # what tests are made of, and what takes a bound only to give it to o
     "round_exactly": "settle calls it with its own bound",
     "round_log": "settle calls it with its own bound, in balls",
     "rounded": "it calls rm_wide_round, for a row of averages",
+    "round_plainly": "of few weighted terms: tests/controls/sample_data.py has data beside boundaries, and tests/nn/test_sampling.py exact sums",
+    "quick_rows": "of many factors: tests/controls/factor_data.py has data beside boundaries, and tests/reductions/test_products.py exact products",
     "rm_round_quickly": "of the mode stochastic: tests/controls/random_rounding_data.py has data at its thresholds, guards.txt its conditions",
 }
 
