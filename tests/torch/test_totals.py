@@ -167,3 +167,17 @@ def test_a_wrong_call_is_seen(general):
             compared(overload, (x, [0]), {}, general)
     finally:
         _core.prepare_call(overload, before)
+
+
+@pytest.mark.parametrize("value", [0.5, float("nan"), float("inf"), float("-inf")])
+def test_sums_without_nan_of_elements_with_gaps(value):
+    """They are copied, and the argument stays what it is."""
+    x = torch.randn(64, 200, generator=torch.Generator().manual_seed(2))
+    x[3, 4], x[7, 8], x[9, 5] = value, value, float("nan")
+    before = x.clone()
+    with rt.reproducible():
+        wanted = x[:, ::2].contiguous().nansum(), x.expand(2, 64, 200).contiguous().nansum()
+        for made in (x[:, ::2].nansum(), x[:, ::2].t().nansum()):
+            assert torch.equal(made, wanted[0])
+        assert torch.equal(x.expand(2, 64, 200).nansum(), wanted[1])
+    assert torch.equal(x.view(torch.int32), before.view(torch.int32))

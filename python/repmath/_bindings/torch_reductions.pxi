@@ -242,12 +242,12 @@ cdef class Total(Call):
                 n *= x.shape[i]
         rows = elements // n
         spread, solid = not summed, _is_dense(&x)
-        if summed and rows == 1 and elements > 64 and what != NANSUM and not _is_dense_in_an_order(&x):  # copies take less than steps from number to number
+        if summed and rows == 1 and elements > 64 and not _is_dense_in_an_order(&x):  # copies take less than steps from number to number
             memory = <char *>malloc(elements * _SIZES[x.format])
             if memory is NULL:
                 raise MemoryError("no memory for rows")
             rm_py_spread(&x, x.ndim, x.shape, memory)
-            x.data, size[0], size[1], size[2], size[3] = memory, 1, 1, 1, elements
+            x.data, size[0], size[1], size[2], size[3], solid = memory, 1, 1, 1, elements, True
             stride[0] = stride[1] = stride[2] = stride[3] = _SIZES[x.format]
         elif summed:
             if not _merged(&x, axes, size, stride):
@@ -281,7 +281,8 @@ cdef class Total(Call):
                     status = rm_mean_axes(x.format, size, stride, x.data, to, y.data)
                 sure = what != NANSUM or not _holds_nan(&y)
                 if not sure and solid:  # a term was NaN, or the sum is: again without such terms
-                    memory = <char *>malloc(elements * _SIZES[x.format])
+                    if memory is NULL:
+                        memory = <char *>malloc(elements * _SIZES[x.format])
                     sure = memory is not NULL
                     if sure:
                         rm_py_without_nan(x.format, elements, x.data, memory)
