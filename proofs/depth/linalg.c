@@ -1,5 +1,5 @@
-/* How many roundings a term passes in the products of src/linalg/kernels.h, as they are called: the source of the library
- * over depths. linalg LONGEST [ALLOWANCES LESS BY] */
+/* How many roundings a term passes in the products of src/linalg/kernels.h, and in the columns between them (panels.c), as
+ * they are called: the source of the library over depths. linalg LONGEST [ALLOWANCES LESS BY] */
 #include "vocabulary.h"
 
 #include "../../crlibm/simd/machine.h"
@@ -11,6 +11,8 @@ static vf64 depth_mul_err(vf64 a, vf64 b, vf64 p) { return (void)a, (void)b, (vo
 #define rm_vpair_two_sum depth_two_sum
 #define vf64_mul_err depth_mul_err
 #include "../../src/linalg/kernels.c"
+
+#include "../../src/linalg/columns.c"
 
 enum { MOST_ROWS = 9, MOST_COLS = 19 };
 
@@ -61,6 +63,26 @@ static void products(int64_t m, int64_t n, int64_t k, const double *ones) {
     }
 }
 
+/* An entry of a factorization: products of PANEL terms, and a column's terms one by one. */
+enum { PANEL = 16 };
+
+static void entries(int64_t calls, int64_t alone, const double *ones) {
+  static double c[MOST_COLS + RM_LINALG_PADDING], low[MOST_COLS + RM_LINALG_PADDING];
+  char where[64];
+  snprintf(where, sizeof where, "%lld products and %lld columns", (long long)calls, (long long)alone);
+  for (int pairs = 0; pairs < 2; pairs++) {
+    const rm_linalg_product p = {1, MOST_COLS, PANEL, ones, 0, ones, 0, 1, c, low, MOST_COLS, NULL};
+    const rm_linalg_column column = {MOST_COLS, c, pairs ? low : NULL, NULL, 0.0};
+    for (int i = 0; i < MOST_COLS; i++) c[i] = 1.0, low[i] = 0.0;
+    for (int64_t call = 0; call < calls; call++) pairs ? pair(&p) : plain(&p);
+    for (int64_t i = 0; i < alone; i++) subtract(&column, 1.0, ones);
+    const double h = pairs ? additions(PANEL, calls + alone) : (double)(PANEL + calls + alone + 4);
+    counted_with_room(record_of(pairs ? "entries, pairs" : "entries"), deepest(c, 1, MOST_COLS, MOST_COLS), h, where);
+    if (pairs)
+      counted_with_room(record_of("entries, second parts"), deepest(low, 1, MOST_COLS, MOST_COLS), 2.0 * (h + 1.0), where);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) return 2;
   if (argc > 2) depth_less = atof(argv[2]);
@@ -72,9 +94,18 @@ int main(int argc, char **argv) {
     products(1, 1, k, ones);
     if (k < 600 && k % 7 < 1) products(MOST_ROWS, MOST_COLS, k, ones);
   }
+  for (int64_t calls = 0; calls < 70; calls += 1 + calls / 3)
+    for (int64_t alone = 0; alone < PANEL; alone++) entries(calls, alone, ones);
   free(ones);
-  static const char *const all[] = {
-      "plain", "pair", "triple", "pair, second parts", "triple, second parts", "triple, third parts"};
+  static const char *const all[] = {"plain",
+                                    "pair",
+                                    "triple",
+                                    "pair, second parts",
+                                    "triple, second parts",
+                                    "triple, third parts",
+                                    "entries",
+                                    "entries, pairs",
+                                    "entries, second parts"};
   int bad = 0;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad |= told(record_of(all[i]));
   return bad;

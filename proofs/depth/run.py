@@ -30,7 +30,7 @@ PLAIN += ["src/reduce/superaccumulator.c", "src/reduce/exact.c", "src/common/ove
 CHECKS = {
     "products": 15,
     "sums": 9,
-    "linalg": 6,
+    "linalg": 9,
     "fft": 3,
     "pairs": 2,
 }  # lines that each program prints; one more of products with eight lanes, of tiles. Products of pairs have eight lanes

@@ -13,7 +13,9 @@ from .algebra import Algebra, U, Unknown, Value, minus, number, plus
 from .host import Host, NotRead, text_of
 from .rows import A, Computed, at_most, error, product
 
-RECURRENCE, SYSTEM, DETERMINANT = (f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant"))
+RECURRENCE, SYSTEM, DETERMINANT, COLUMNS = (
+    f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant", "columns")
+)
 PLAN = "src/fft/plan.c"
 ROUNDED = 1 + Fraction(1, 2**40)
 Pairs = list[tuple[Value, Value]]
@@ -56,6 +58,25 @@ def quotients(root: pathlib.Path, algebra: Algebra) -> Pairs:
     return [(plus(h.values["q->hi"], h.values["q->lo"], minus(exact)), h.values["q->err"])]
 
 
+def vectors(h: Host) -> Host:
+    """The same over vectors."""
+    h.calls |= {"vf64_div": h.over, "vf64_add": h.sum, "vf64_mul": h.times, "vf64_set1": lambda x: x}
+    return h
+
+
+def quotients_of_columns(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    form = "p = vf64_mul(q, by), rest = vf64_sub(vf64_sub(hi, p), vf64_mul_err(q, by, p));"
+    if (root / COLUMNS).read_text().count(form) != 1:
+        raise NotRead(f"{COLUMNS}: no {form}")
+    text = text_of(root, COLUMNS, "const vf64 low = vf64_div(vf64_add(rest, lo), by);", 2)
+    rest = error(algebra, U, A("q"), A("d"))
+    low = error(algebra, U * (1 + U), A("q"), A("d"))
+    values = {"q": A("q"), "by": A("d"), "size_of_d": A("d"), "rest": rest, "lo": low, "err": A("err")}
+    h = vectors(host(algebra, values)).run(text)
+    exact = plus(A("q"), product(plus(rest, low, error(algebra, 1, A("err"))), A("d", -1)))
+    return [(plus(A("q"), h.values["low"], minus(exact)), h.values["quotient_err"])]
+
+
 def roots(root: pathlib.Path, algebra: Algebra) -> Pairs:
     """V = q^2 (1 + t) without err: t from the remainder, at most 2 u + u^2, and from lo. The root is q (1 + t/2) less at most t^2/8 (1 + |t|), and its
     derivative is at most 1/(2 q) (1 + 2^-30), where err is so small that V stays above q^2 (1 - 2^-31)."""
@@ -88,6 +109,17 @@ def entries(root: pathlib.Path, algebra: Algebra) -> Pairs:
     for text, lost in ((narrow, U * (1 + 2 * U) + U), (wide, U**2)):
         bound = host(algebra, values, cases={"v.err==0.0": False}).run(text).values["err"]
         spent = plus(own, errors(algebra, (2 * U, A("err")), (lost, A("size"))))
+        found.append((spent, bound))
+    return found
+
+
+def entries_of_columns(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    """As `entries`."""
+    text, found = text_of(root, COLUMNS, "const vf64 least =", 2), []
+    for narrow, lost in ((True, U * (1 + 2 * U) + U), (False, U**2)):
+        h = host(algebra, {"err": A("err"), "size": A("size")}, cases={"format==RM_F32": narrow})
+        bound = vectors(h).run(text).values["wide"]
+        spent = plus(error(algebra, 1, A("err")), errors(algebra, (2 * U, A("err")), (lost, A("size"))))
         found.append((spent, bound))
     return found
 
@@ -295,8 +327,10 @@ def everything(root: pathlib.Path) -> list[Computed]:
     return [
         Computed("factorizations: differences", of(differences)),
         Computed("factorizations: quotients", of(quotients)),
+        Computed("factorizations: quotients of columns", of(quotients_of_columns)),
         Computed("factorizations: roots", of(roots)),
         Computed("factorizations: the test of an entry", of(entries)),
+        Computed("factorizations: the test of a column", of(entries_of_columns)),
         # err is at least 4 u |x_4|
         Computed("systems: the test of a sum of terms", of(ends_of_solutions), at_most(x=(Fraction(2**53, 4), "err"))),
         Computed("systems: terms of a solution", of(solutions)),

@@ -11,24 +11,14 @@
 #include "../reduce/exact.h"
 #include "../reduce/sum_parts.h"
 
-/* a - sum of x[k] y[k]: contiguous elements of a format. */
-typedef struct {
-  int format;
-  const char *a, *x, *y;
-  int64_t n;
-} difference;
-
 /* hi + lo within err of a difference. */
 typedef struct {
   double hi, lo, err;
 } approximation;
 
-/* What an entry is of its difference. */
-enum { AS_IT_IS, QUOTIENT, ROOT };
-
 /* 0 where nothing is known, and then hi is not finite. |dot - (hi + lo)| <= err by sum_parts.h; a - hi = s + e exactly, and
  * e - lo is rounded once: 2^-53 of it. */
-static int approximate(const difference *d, int tier, approximation *v) {
+static int approximate(const rm_difference *d, int tier, approximation *v) {
   const double a = rm_read_element(d->a, d->format);
   v->hi = rm_from_bits64(rm_nan_bits(RM_F64));
   if (d->n == 0) {
@@ -93,7 +83,7 @@ static int root(approximation v, approximation *q) {
 }
 
 /* The exact difference. */
-static void accumulate(const difference *d, rm_superaccumulator *acc) {
+static void accumulate(const rm_difference *d, rm_superaccumulator *acc) {
   const ptrdiff_t size = rm_size_of(d->format);
   rm_superaccumulator products;
   rm_superacc_clear(acc);
@@ -115,17 +105,17 @@ static uint64_t special_quotient(uint64_t x_bits, int x_is_zero, double d, int f
 
 /* The entry by exact integers: of |difference| = (m + rest) 2^e the quotient m/d, d of 53 bits, has 74 bits or more, and a
  * remainder or a rest is its sticky bit; so it is with the root. */
-static uint64_t exact_entry(const difference *d, int what, double by, uint32_t *flags) {
+static uint64_t exact_entry(const rm_difference *d, int what, double by, uint32_t *flags) {
   rm_superaccumulator acc;
   accumulate(d, &acc);
-  if (what == AS_IT_IS) return rm_superacc_round(&acc, d->format, RM_NEAREST, flags);
+  if (what == RM_ENTRY_AS_IT_IS) return rm_superacc_round(&acc, d->format, RM_NEAREST, flags);
   if (acc.classes) {
     const uint64_t x = rm_superacc_round_classes(acc.classes, d->format, flags);
-    if (what == QUOTIENT) return special_quotient(x, 0, by, d->format, flags);
+    if (what == RM_ENTRY_QUOTIENT) return special_quotient(x, 0, by, d->format, flags);
     return x == rm_infinity_bits(d->format) ? x : rm_nan_bits(d->format);
   }
   const rm_superacc_top top = rm_superacc_get_top(&acc);
-  if (what == QUOTIENT) {
+  if (what == RM_ENTRY_QUOTIENT) {
     if (by == 0.0 || !rm_is_finite(by))
       return special_quotient(top.negative && top.m ? rm_sign_bit(d->format) : 0, top.m == 0, by, d->format, flags);
     if (top.m == 0) return 0;
@@ -143,17 +133,18 @@ static uint64_t exact_entry(const difference *d, int what, double by, uint32_t *
 /* What an approximation says of an entry; NO_USE: nothing, nor will a better one. */
 enum { OPEN, DECIDED, NO_USE };
 
-static int round_entry(const difference *d, approximation v, int what, double by, uint64_t *bits) {
+static int round_entry(const rm_difference *d, approximation v, int what, double by, uint64_t *bits) {
   approximation q = v;
   *bits = 0;
-  if (v.hi == 0.0 && v.err == 0.0 && (what == AS_IT_IS || (what == QUOTIENT && is_tame(by)))) return DECIDED;
-  if (what == AS_IT_IS) q.err = RM_BOUND(v.err);
-  else if (!(what == QUOTIENT ? divide(v, by, &q) : root(v, &q))) return NO_USE;
+  if (v.hi == 0.0 && v.err == 0.0 && (what == RM_ENTRY_AS_IT_IS || (what == RM_ENTRY_QUOTIENT && is_tame(by))))
+    return DECIDED;
+  if (what == RM_ENTRY_AS_IT_IS) q.err = RM_BOUND(v.err);
+  else if (!(what == RM_ENTRY_QUOTIENT ? divide(v, by, &q) : root(v, &q))) return NO_USE;
   return decide(q, d->format, bits) && (*bits & ~rm_sign_bit(d->format)) ? DECIDED : OPEN;
 }
 
 /* *v is the best that is known of the difference, not finite where that is nothing. */
-static uint64_t entry(const difference *d, int what, double by, uint32_t *flags, approximation *v) {
+static uint64_t entry(const rm_difference *d, int what, double by, uint32_t *flags, approximation *v) {
   for (int tier = d->format == RM_F64; tier < 2; tier++) {
     uint64_t bits;
     const int known = approximate(d, tier, v) ? round_entry(d, *v, what, by, &bits) : NO_USE;
@@ -161,6 +152,11 @@ static uint64_t entry(const difference *d, int what, double by, uint32_t *flags,
     if (known == NO_USE) break;
   }
   return exact_entry(d, what, by, flags);
+}
+
+uint64_t rm_entry_of(const rm_difference *d, int what, double by, uint32_t *flags) {
+  approximation v;
+  return entry(d, what, by, flags, &v);
 }
 
 /* Where rows of rounded entries begin to be other than 0, so that sums may begin there. */
@@ -182,11 +178,13 @@ rm_status rm_cholesky_of(const rm_batch *a, int64_t t, int64_t n, char *l, int32
   const int format = a->format;
   const int64_t size = rm_size_of(format);
   const uint64_t nan = rm_nan_bits(format);
-  int finite = 1;
+  int finite = 1, done;
+  const rm_status by_panels = rm_factor_by_panels(a, t, n, n, l, NULL, flags, &done);
+  *info = 0;
+  if (by_panels || done) return by_panels;
   int64_t *first = rm_linalg_memory(n, sizeof *first);
   if (!first) return RM_ERR_MEMORY;
   const zeros z = {first, &finite};
-  *info = 0;
   memset(l, 0, (size_t)(n * n * size));
   for (int64_t i = 0; i < n && !*info; i++) {
     char *row = l + i * n * size;
@@ -194,10 +192,10 @@ rm_status rm_cholesky_of(const rm_batch *a, int64_t t, int64_t n, char *l, int32
     for (int64_t j = 0; j <= i; j++) {
       const char *other = l + j * n * size;
       const int64_t from = finite ? later(first[i], j == i ? 0 : first[j]) : 0, begin = from < j ? from : j;
-      const difference d = {format, rm_batch_at(a, t, i, j), row + begin * size, other + begin * size, j - begin};
+      const rm_difference d = {format, rm_batch_at(a, t, i, j), row + begin * size, other + begin * size, j - begin};
       const double by = j < i ? rm_read_element(other + j * size, format) : 0.0;
       approximation v;
-      const uint64_t bits = entry(&d, j < i ? QUOTIENT : ROOT, by, flags, &v);
+      const uint64_t bits = entry(&d, j < i ? RM_ENTRY_QUOTIENT : RM_ENTRY_ROOT, by, flags, &v);
       if (j == i && (bits == 0 || bits == nan)) *info = (int32_t)(i + 1);
       else rm_write_bits(row + j * size, bits, format), note(&z, i, j, bits, format);
     }
@@ -219,11 +217,11 @@ typedef struct {
   int finite;
 } lu_work;
 
-static difference lu_difference(const lu_work *w, int64_t i, int64_t j, int64_t terms) {
+static rm_difference lu_difference(const lu_work *w, int64_t i, int64_t j, int64_t terms) {
   const int64_t r = w->row[i], from = w->finite ? later(w->first_l[r], w->first_u[j]) : 0,
                 begin = from < terms ? from : terms;
-  return (difference){w->a->format, rm_batch_at(w->a, w->t, r, j), w->l + (r * w->k + begin) * w->size,
-                      w->u + (j * w->k + begin) * w->size, terms - begin};
+  return (rm_difference){w->a->format, rm_batch_at(w->a, w->t, r, j), w->l + (r * w->k + begin) * w->size,
+                         w->u + (j * w->k + begin) * w->size, terms - begin};
 }
 
 /* Step j: column j of L and row j of U. Whether the pivot is zero. */
@@ -234,8 +232,8 @@ static int lu_step(lu_work *w, int64_t j, int32_t *pivot, uint32_t *flags) {
   int64_t best = j;
   uint64_t largest = 0, pivot_bits = 0;
   for (int64_t i = j; i < w->m; i++) { /* the numerators, rounded: the largest is the pivot, a NaN before all */
-    const difference d = lu_difference(w, i, j, j);
-    const uint64_t bits = entry(&d, AS_IT_IS, 1.0, flags, w->numerator + w->row[i]), magnitude = bits & ~sign;
+    const rm_difference d = lu_difference(w, i, j, j);
+    const uint64_t bits = entry(&d, RM_ENTRY_AS_IT_IS, 1.0, flags, w->numerator + w->row[i]), magnitude = bits & ~sign;
     rm_write_bits(w->l + (w->row[i] * w->k + j) * w->size, bits, format);
     if (i == j || magnitude > largest) best = i, largest = magnitude, pivot_bits = bits;
     if (magnitude > infinity) break;
@@ -252,20 +250,20 @@ static int lu_step(lu_work *w, int64_t j, int32_t *pivot, uint32_t *flags) {
   const double by = rm_read_element(to, format);
   if (largest != 0)
     for (int64_t i = j + 1; i < w->m; i++) {
-      const difference d = lu_difference(w, i, j, j);
+      const rm_difference d = lu_difference(w, i, j, j);
       approximation *const v = w->numerator + w->row[i];
       uint64_t bits;
-      if (largest > infinity || !rm_is_finite(v->hi) || round_entry(&d, *v, QUOTIENT, by, &bits) != DECIDED)
-        bits = entry(&d, QUOTIENT, by, flags, v);
+      if (largest > infinity || !rm_is_finite(v->hi) || round_entry(&d, *v, RM_ENTRY_QUOTIENT, by, &bits) != DECIDED)
+        bits = entry(&d, RM_ENTRY_QUOTIENT, by, flags, v);
       rm_write_bits(w->l + (w->row[i] * w->k + j) * w->size, bits, format);
     }
   for (int64_t i = j + 1; i < w->m; i++)
     note(&in_l, w->row[i], j, rm_read_bits(w->l + (w->row[i] * w->k + j) * w->size, format), format);
   note(&in_u, j, j, pivot_bits, format);
   for (int64_t c = j + 1; c < w->n; c++) {
-    const difference d = lu_difference(w, j, c, j);
+    const rm_difference d = lu_difference(w, j, c, j);
     approximation v;
-    const uint64_t bits = entry(&d, AS_IT_IS, 1.0, flags, &v);
+    const uint64_t bits = entry(&d, RM_ENTRY_AS_IT_IS, 1.0, flags, &v);
     rm_write_bits(w->u + (c * w->k + j) * w->size, bits, format);
     note(&in_u, c, j, bits, format);
   }
@@ -274,6 +272,10 @@ static int lu_step(lu_work *w, int64_t j, int32_t *pivot, uint32_t *flags) {
 
 rm_status rm_lu_of(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *lu, int32_t *pivots, int32_t *info,
                    uint32_t *flags) {
+  int done;
+  const rm_status by_panels = rm_factor_by_panels(a, t, m, n, lu, pivots, flags, &done);
+  *info = 0;
+  if (by_panels || done) return by_panels;
   const int64_t k = m < n ? m : n, size = rm_size_of(a->format);
   lu_work w = {.a = a, .t = t, .m = m, .n = n, .k = k, .size = size, .finite = 1};
   w.l = rm_linalg_memory(m * k, size), w.u = rm_linalg_memory(n * k, size);
@@ -284,7 +286,6 @@ rm_status rm_lu_of(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *lu,
     w.first_l = w.row + m, w.first_u = w.first_l + m;
     for (int64_t i = 0; i < m; i++) w.row[i] = i, w.first_l[i] = 0;
     for (int64_t j = 0; j < n; j++) w.first_u[j] = 0;
-    *info = 0;
     for (int64_t j = 0; j < k; j++)
       if (lu_step(&w, j, pivots + j, flags) && !*info) *info = (int32_t)(j + 1);
     for (int64_t i = 0; i < m; i++) {

@@ -28,7 +28,7 @@ from exact_oracle import FORMATS, bits
 from exponential_data import exponentials_in_two_parts, tiny_exponentials, weighted_classes_in_two_parts  # noqa: F401
 from factor_data import long_products, many_factors  # noqa: F401
 from fft_library import transform
-from linalg_data import midpoint_determinants, midpoint_solutions  # noqa: F401
+from linalg_data import midpoint_determinants, midpoint_factors, midpoint_solutions  # noqa: F401
 from normalization_library import results
 from pooling_library import pool_of, strides
 from random_library import Random

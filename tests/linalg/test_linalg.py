@@ -6,6 +6,7 @@ from fractions import Fraction
 import linalg_library as exact
 import numpy as np
 import pytest
+from linalg_data import PRECISION, edges, midpoint_numerators, midpoint_quotients
 from linalg_library import UNDECIDED, bits, nan_bits
 from reductions_library import ENUM, I64, NULL, OVERLAP, SIZE, P, pointer, status
 
@@ -132,6 +133,48 @@ def test_lu(lib, dtype, kind):
             want, want_pivots, want_info = exact.recurrence_lu(a)
             assert pivots[0].tolist() == want_pivots and info[0] == want_info
             assert np.array_equal(bits(lu[0]), want), (m, n)
+
+
+@DTYPES
+@pytest.mark.parametrize("kind", [gaussian, integers, spread, scaled, tiny, huge])
+def test_factors_of_several_panels(lib, dtype, kind):
+    rng = np.random.default_rng(24)
+    for m, n in ((33, 33), (40, 21), (18, 45)):
+        a = np.ascontiguousarray(kind(rng, max(m, n), dtype)[:m, :n] / (16 if kind is huge else 1))
+        lu, pivots, info = lib.lu_factor(a[None])
+        want, want_pivots, want_info = exact.recurrence_lu(a)
+        assert pivots[0].tolist() == want_pivots and info[0] == want_info
+        assert np.array_equal(bits(lu[0]), want), (m, n)
+    a = gaussian(rng, 40, dtype)
+    a = (a @ a.T).astype(dtype)
+    assert np.array_equal(bits(lib.cholesky(a[None])[0][0]), exact.recurrence_cholesky(a)[0])
+
+
+@DTYPES
+@pytest.mark.parametrize("make", [midpoint_numerators, midpoint_quotients])
+def test_factors_at_boundaries(lib, dtype, make):
+    """Entries that are midpoints of two numbers of the format, of which approximations lie on either side."""
+    rng, p = np.random.default_rng(25), PRECISION[dtype]
+    for n in (9, 20, 37):
+        a = make(rng, n, dtype)
+        places = (
+            [(n, c) for c in range(n, a.shape[1])] if make is midpoint_numerators else [(r, n) for r in range(n + 1, len(a))]
+        )
+        middle = 0
+        for i, j in places:  # rows and columns of the unit matrix come first
+            v = Fraction(float(a[i, j])) - sum(
+                Fraction(float(x)) * Fraction(float(y)) for x, y in zip(a[i, :n], a[:n, j], strict=True)
+            )
+            v /= 1 if make is midpoint_numerators else Fraction(float(a[n, n]))
+            middle += (v.numerator // (v.numerator & -v.numerator)).bit_length() == p + 1
+        assert middle > len(places) // 2
+        assert np.array_equal(bits(lib.lu_factor(a[None])[0][0]), exact.recurrence_lu(a)[0]), n
+
+
+@DTYPES
+def test_factors_beside_zero(lib, dtype):
+    for a in edges(dtype):
+        assert np.array_equal(bits(lib.lu_factor(a[None])[0][0]), exact.recurrence_lu(a)[0])
 
 
 @DTYPES

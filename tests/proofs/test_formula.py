@@ -172,7 +172,9 @@ OLD = "rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vtimes(rm_vone(y), 0, rm_v
 ROWS, LOSS, SOFTMAX = "src/nn/rows/step.h", "src/nn/loss/step.h", "src/nn/softmax/row.h"
 ENTROPY, NORM, WEIGHT = "src/nn/cross_entropy/row.h", "src/nn/norm/normalize.inl", "src/nn/norm/weight_row.h"
 DD_BALL, RUNNING = "crlibm/enclosure/dd_ball.h", "numbers with a running bound:"
-RECURRENCE, SYSTEM, DETERMINANT = (f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant"))
+RECURRENCE, SYSTEM, DETERMINANT, COLUMNS = (
+    f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant", "columns")
+)
 DRAWS, VARIANCE = "src/random", "src/reduce/variance_parts.h"
 BELOW = "formats below binary64"
 # A bound made smaller, or a step left out, and the claim that then is not proved; each claim once in a group.
@@ -217,6 +219,8 @@ SMALLER = [
         ("src/reduce/axes_kernels.c", "RM_BOUND(0x1p-51)", "RM_BOUND(0x1p-53)", "means over axes"),
         (RECURRENCE, "0x1p-52 * __builtin_fabs(rest)", "0x1p-54 * __builtin_fabs(rest)", "factorizations: differences"),
         (RECURRENCE, "0x1p-102 * __builtin_fabs(q->hi)", "0x1p-105 * __builtin_fabs(q->hi)", "factorizations: quotients"),
+        (COLUMNS, "vf64_set1(0x1p-102)", "vf64_set1(0x1p-105)", "factorizations: quotients of columns"),
+        (COLUMNS, "0x1p-51 : 0x1p-105", "0x1p-53 : 0x1p-105", "factorizations: the test of a column"),
         (RECURRENCE, "0x1p-101 * q->hi", "0x1p-105 * q->hi", "factorizations: roots"),
         (RECURRENCE, "0x1p-105 * size", "0x1p-107 * size", "factorizations: the test of an entry"),
         (SYSTEM, "0x1p-103 * size", "0x1p-104 * size", "systems: the test of a sum of terms"),
