@@ -177,6 +177,7 @@ RM_FN uint32_t vf64_store_between_f32(float *p, vf64 a, vf64 b) {
 #define RM_B32 1
 #define RM_B32_FULL 1
 #define RM_B32_LANES 16
+#define RM_HAS_NEIGHBOURS 1 /* neighbours.h */
 typedef __m512 vf32;
 typedef __m512i vi32;
 typedef __mmask16 vm32;

@@ -5,8 +5,11 @@
 
 #include "machine.h"
 
-#ifdef RM_SIMD_AVX512_H
-#define RM_HAS_NEIGHBOURS 1
+#ifndef RM_HAS_NEIGHBOURS
+#define RM_HAS_NEIGHBOURS 0
+#endif
+
+#if RM_HAS_NEIGHBOURS
 #define RM_DOWN (_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
 #define RM_UP (_MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
 RM_FN vf64 vf64_load_f32_plus_0(const float *p) { /* -0 becomes +0 */
@@ -35,6 +38,4 @@ RM_FN vf32 vf32_odd_from_both(const vf64 v[2], const vf64 w[2]) {
   const vf32 up = rm_join_halves(_mm512_cvt_roundpd_ps(v[1], RM_UP), _mm512_cvt_roundpd_ps(w[1], RM_UP));
   return _mm512_mask_blend_ps(_mm512_test_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1)), up, down);
 }
-#else
-#define RM_HAS_NEIGHBOURS 0
 #endif

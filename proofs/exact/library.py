@@ -30,7 +30,7 @@ VECTORS = [
     "src/nn/pool/kernels.c",
 ]
 VECTORS += ["src/random/kernels.c", "src/reduce/axes_kernels.c", "src/blas/conv/kernels.c", "src/nn/sample/kernels.c"]
-VECTORS += ["src/linalg/kernels.c", "src/fft/kernels.c", "src/reduce/products_kernels.c"]
+VECTORS += ["src/linalg/columns.c", "src/linalg/kernels.c", "src/fft/kernels.c", "src/reduce/products_kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
     "rm_round_dd": ("src/nn/cross_entropy/row.h", "src/rounding/sums.c"),
     "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h", "src/fft/kernels.c"),

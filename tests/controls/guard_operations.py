@@ -107,6 +107,47 @@ def fused_formulas(lib, rng):
     return found
 
 
+def whole_quotients(lib, rng):
+    """Whole numbers beside quotients by a number, of all sizes, and what is not finite in blocks of numbers; with the exceptions."""
+    libm, found = ctypes.CDLL(None), []
+    for which in (23, 24):
+        for a in (
+            1.0,
+            -1.0,
+            0.7,
+            float(np.float32(0.7)),
+            -3.0,
+            49.0,
+            2.0**-9 / 3,
+            -1e-30,
+            1e30,
+            2.0**-140,
+            1 + 2.0**-52,
+            1 - 2.0**-53,
+            2.0**-100,
+        ):
+            x = formula_library.near_quotients(rng, a)
+            x = x[: len(x) // 64 * 64]
+            for kind in (None, np.nan, np.inf, -np.inf, "signalling"):
+                y = x.copy()
+                if kind == "signalling":
+                    bits(y)[17::97] = 0x7F800001
+                elif kind is not None:
+                    y[17::97] = kind
+                for part in (y, y[:64], np.full(64, np.inf, "f4"), np.full(64, 3e38, "f4"), np.full(64, -3e38, "f4")):
+                    libm.feclearexcept(61)
+                    code, out = formula_library.run(lib, which, "f32", a, [part])
+                    found += [libm.fetestexcept(13), code, *bits(out).tolist()]
+    for c in (*range(29, 40), 70):
+        for t in rng.integers(2**24, 2**25, 6) | 1:
+            x = np.float32(rng.choice([-1.0, 1.0]) * rng.integers(1, 2**24))
+            near = float(Fraction(float(x)) / (Fraction(int(t)) * 2**c))
+            for a in (near, -near, np.nextafter(near, 1), np.nextafter(near, -1)):
+                for which in (23, 24):
+                    found += bits(formula_library.run(lib, which, "f32", float(a), [np.full(64, x)])[1]).tolist()
+    return found
+
+
 def loss_runs(lib, rng):
     """Sums of regression losses and gradients of one number in contiguous arrays, with the exceptions."""
     libm, found = ctypes.CDLL(None), []
@@ -660,6 +701,7 @@ OPERATIONS = {
     "src/nn/formula/known.h": ["formula_sums"],
     "src/nn/formula/fused.h": ["fused_formulas"],
     "src/nn/formula/quick.h": ["quick_formulas"],
+    "src/nn/formula/quotients.h": ["whole_quotients"],
     "src/nn/formula/scaled.h": ["formula_ends"],
     "src/nn/formula/step.h": ["formulas"],
     "src/nn/loss/pairs.h": ["loss_runs"],

@@ -89,7 +89,7 @@ static void beside_midpoints() {
 static void refusals() {
   char *x = gpu, *y = gpu + ROOM, *z = gpu + 2 * ROOM, *out = gpu + 3 * ROOM;
   memset(gpu, 0x5a, sizeof gpu);
-  for (int formula : {-1, RM_FORMULA_REMAINDER + 1}) SAME(formula, 2, 8, 1.0, x, y, z, out);
+  for (int formula : {-1, RM_FORMULA_REMAINDER_OF + 1}) SAME(formula, 2, 8, 1.0, x, y, z, out);
   for (int format : {-1, 4}) SAME(0, format, 8, 1.0, x, y, z, out);
   SAME(0, 2, -1, 1.0, x, y, z, out);
   SAME(0, 2, 0, 1.0, nullptr, nullptr, nullptr, nullptr);

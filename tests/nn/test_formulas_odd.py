@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from exact_oracle import CANONICAL_NAN, FORMATS, round_rational
-from formula_library import run
+from formula_library import near_quotients, run
 from optimizers_library import NAMES, bits, random
 from reductions_library import ENUM, NULL, OK, RANGE, status
 
@@ -216,17 +216,6 @@ def test_quotients_and_remainders_by_a_number(isa_library, fmt):
         assert run(isa_library, 26, fmt, a, [x])[0] == status(NULL, 6)
         assert run(isa_library, 23, fmt, a, [x])[0] == status(NULL, 6)
     assert run(isa_library, 22, fmt, 1.0, [x])[0] == OK
-
-
-def near_quotients(rng, a):
-    """Numbers of f32 whose quotients by a are whole numbers or next to such, of all sizes to 2^60, or below one."""
-    size = np.exp2(rng.uniform(0, 60, 400))
-    with np.errstate(all="ignore"):
-        x = np.concatenate([np.trunc(size) * abs(a), np.arange(1, 400) * abs(a)]).astype(np.float32)
-    x = np.concatenate([np.nextafter(x, np.float32(0)), x, np.nextafter(x, np.float32(np.inf)), [0.0, 1e-45, 3e-39]]).astype(
-        np.float32
-    )
-    return np.concatenate([x, -x])
 
 
 @pytest.mark.parametrize(

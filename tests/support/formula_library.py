@@ -46,3 +46,14 @@ def to_odd(name, fmt, a, given, lanes):
 
     rows = [is_short([float(v) for v in row]) for row in zip(*given, strict=True)]
     return {i // lanes for i in range(0, len(rows), lanes) if all(rows[i : i + lanes])}
+
+
+def near_quotients(rng, a):
+    """Numbers of f32 whose quotients by a are whole numbers or next to such, of all sizes to 2^60, or below one."""
+    size = np.exp2(rng.uniform(0, 60, 400))
+    with np.errstate(all="ignore"):
+        x = np.concatenate([np.trunc(size) * abs(a), np.arange(1, 400) * abs(a)]).astype(np.float32)
+    x = np.concatenate([np.nextafter(x, np.float32(0)), x, np.nextafter(x, np.float32(np.inf)), [0.0, 1e-45, 3e-39]]).astype(
+        np.float32
+    )
+    return np.concatenate([x, -x])
