@@ -70,9 +70,11 @@ def _sums(
     *arguments: Any,
 ) -> torch.Tensor:
     """Of each of the `outer` lines of g, whose elements are copies: the sums of those of each place, from the first one on."""
+    if outer == 0:
+        return g.new_zeros(0, size)
     given = [tuple(v) if isinstance(v, (list, torch.Size)) else v for v in arguments]
     memory = _memory(own, tuple(shape), first, *given)
-    n = g.numel() // max(outer, 1)
+    n = g.numel() // outer
     if not _FEW < g.numel() or n > _MANY or g.dtype not in FORMATS or g.dtype is torch.float64:
         memory = [None]
     if not memory:
@@ -82,7 +84,7 @@ def _sums(
     if isinstance(memory[0], np.ndarray):
         lines = np.ascontiguousarray(as_array(g)).reshape(outer, n, 1)
         sums, name = np.empty((outer, size, 1), lines.dtype), NAMES[lines.dtype]
-        _core.gather_sum(name, name, lines, memory[0], None, None, max(outer, 1), False, sums)
+        _core.gather_sum(name, name, lines, memory[0], None, None, outer, False, sums)
         return as_tensor(sums.reshape(outer, size))
     places, all_places = _copies(own, shape, first, *given).reshape(-1), first + size
     terms = g.reshape(outer, n)
