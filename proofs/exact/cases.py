@@ -98,6 +98,20 @@ def the_same(records, lanes, values):
     return [(r, values[0]) for r in of_kinds(records, "row", "known", "sum", "function", "ends")]
 
 
+def of_scaled(records, lanes, values):
+    """All are about one sum of squares, or about that of numbers times a power of 2 (src/reduce/statistics.c)."""
+
+    def scaled(r):
+        apart = (
+            mpmath.log(float(r["hi"]) / mpmath.mpf(values[0].numerator) * values[0].denominator, 4)
+            if values[0] and r["hi"]
+            else 0
+        )
+        return values[0] * Fraction(4) ** round(apart)
+
+    return [(r, scaled(r)) for r in of_kinds(records, "known", "sum", "function")]
+
+
 def by_second_tier(records, lanes, values):
     """All second tiers are about one number; what first ones are about is made on the way."""
     return [(r, values[0]) for r in of_kinds(records, "known")]
@@ -504,7 +518,7 @@ def reduction(what):
             return Case(
                 lambda lib: statistics_library.call(Reductions(lib), "norm", fmt, x, fmt),
                 [sum((a * a for a in exactly(x)), Fraction(0))],
-                the_same,
+                of_scaled,
             )
         if what == "mean":
             return Case(

@@ -53,6 +53,7 @@ ONLY = {  # elsewhere these are called by other tests
     "rm_ball_round": ("src/fft/decide.c",),
 }
 INSTEAD = {  # the macros of calls whose surroundings have other names: by source, function and test
+    ("src/blas/gemm/gemm_dd.h", "rm_round_again", "rm_round_scaled"): "rm_round_scaled_again",
     ("src/blas/conv/kernels.c", "round_row", "rm_round_vector"): "rm_round_vector_of_row",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_round_vector"): "rm_round_vector_of_lanes",
     ("src/blas/conv/depthwise_channels.h", "rm_channels_round", "rm_round_vector"): "rm_round_vector_of_channels",

@@ -125,10 +125,13 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     exact_open ? EXACT_EACH_LANE : m__;                                                        \
   })
 #define EXACT_TILE_DD(k) rm_output_at(&w->output, row, col + (k))
-#define WATCH_rm_round_scaled(s, shift, fmt, out)                                                                        \
+/* Where it is asked again, lanes that were decided before have their results in the place of the old numbers. */
+#define WATCH_rm_round_scaled_again(s, shift, fmt, out) EXACT_ROUND_SCALED(t->flagged[x], s, shift, fmt, out)
+#define WATCH_rm_round_scaled(s, shift, fmt, out) EXACT_ROUND_SCALED(~UINT32_C(0), s, shift, fmt, out)
+#define EXACT_ROUND_SCALED(some, s, shift, fmt, out)                                                                     \
   ({                                                                                                                     \
     const rm_scaled s__ = (s);                                                                                           \
-    const uint32_t m__ = rm_round_scaled(s__, shift, fmt, out), good__ = vm64_bits(s__.good);                            \
+    const uint32_t m__ = rm_round_scaled(s__, shift, fmt, out), good__ = vm64_bits(s__.good) & (some);                   \
     const int one__ = lanes;                                                                                             \
     for (int l__ = 0; l__ < one__; l__++)                                                                                \
       if (good__ >> l__ & 1) { /* where the bias could be scaled */                                                      \

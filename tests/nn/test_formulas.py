@@ -320,7 +320,7 @@ def test_bad_arguments(library):
     call = library.rm_formula
     one = ctypes.c_double(1.0)
     assert call(-1, 2, I64(8), one, pointer(x), None, None, pointer(x)) == status(ENUM, 1)
-    assert call(27, 2, I64(8), one, pointer(x), None, None, pointer(x)) == status(ENUM, 1)
+    assert call(28, 2, I64(8), one, pointer(x), None, None, pointer(x)) == status(ENUM, 1)
     assert call(0, 4, I64(8), one, pointer(x), None, None, pointer(x)) == status(ENUM, 2)
     assert call(0, 2, I64(-1), one, pointer(x), None, None, pointer(x)) == status(SIZE, 3)
     assert call(0, 2, I64(8), one, None, None, None, pointer(x)) == status(NULL, 5)
