@@ -178,8 +178,9 @@ RM_FN void take_exponents(vf64 *h, vi64 *e) {
   const vi64 bits = vf64_bits(*h), field = vi64_and(bits, vi64_set1(RM_INF_FIELD));
   const vm64 special = vm64_or(vi64_eq(field, vi64_set1(0)), vi64_eq(field, vi64_set1(RM_INF_FIELD)));
   const vf64 one = vf64_from_bits(vi64_set1(RM_ONE_FIELD));
-  const vi64 out = vi64_sub(vf64_bits(vf64_select(special, one, vf64_from_bits(field))), vi64_set1(RM_ONE_FIELD));
-  *h = vf64_from_bits(vi64_sub(bits, out)), *e = vi64_add(*e, out);
+  const vi64 taken = vf64_bits(vf64_select(special, one, vf64_from_bits(field)));
+  *h = vf64_from_bits(vi64_sub(bits, vi64_sub(taken, vi64_set1(RM_ONE_FIELD))));
+  *e = vi64_add(*e, vi64_sub(vi64_srl(taken, 52), vi64_set1(RM_ONE_FIELD >> 52)));
 }
 
 /* The product of a row in binary64, with its exponent cut to what formats below have. */
@@ -203,7 +204,7 @@ RM_FN double quick_total(int64_t n, const char *x, const int from) {
   int64_t exponents[RM_LANES], all = 0;
   vf64_store(lane, vf64_mul(vf64_mul(h[0], h[1]), vf64_mul(h[2], h[3])));
   vi64_store(exponents, vi64_add(vi64_add(e[0], e[1]), vi64_add(e[2], e[3])));
-  for (int l = 0; l < RM_LANES; l++) v *= lane[l], all += exponents[l] >> 52; /* below 2^32 */
+  for (int l = 0; l < RM_LANES; l++) v *= lane[l], all += exponents[l];
   return v * rm_pow2(all < -500 ? -500 : all > 500 ? 500 : (int)all);
 }
 

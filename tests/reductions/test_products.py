@@ -40,6 +40,35 @@ def test_lengths(lib, n):
             assert not partial or (made[:, 0] == x[:, 0].view(np.uint64)).all()
 
 
+@pytest.mark.parametrize("fmt", list(FORMATS))
+def test_exponents_of_long_rows(lib, fmt):
+    """Those of a row, or of a part of it, add up to many times what a number's field holds, and cancel or do not."""
+    rng, kind = np.random.default_rng(7), FORMATS[fmt][0]
+    for n in (1000, 4000):
+        far = np.ldexp(1.0, 12 if fmt == "f16" else 100)
+        near = 1 + rng.integers(0, 2, n) * (0.0 if fmt in ("f16", "bf16") else 2.0**-20)
+        x = np.array([near, near, near, near, near, near, rng.uniform(0.5, 1.0, n), rng.uniform(1.0, 2.0, n)])
+        x[0, : n // 2] *= far
+        x[0, n // 2 : n // 2 * 2] /= far  # one half against the other
+        x[1, ::2] *= far
+        x[1, 1 : n // 2 * 2 : 2] /= far
+        x[2] *= far
+        x[3] /= far
+        x[4, ::8] *= far  # of one lane alone
+        x[4, 1::8] /= far
+        x[5, :: n // 70] *= far
+        x = (x * rng.choice([-1.0, 1.0], x.shape)).astype(kind)
+        want = np.array([product_bits(row, fmt) for row in x.astype(float)])
+        for part, rows in ((slice(None), want), (slice(0, 1), want[:1])):
+            made, undecided = call(lib.c, x[part], fmt, fmt, False)
+            assert ((made[:, -1] == rows) | (undecided[:, -1] == 1)).all()
+            assert undecided.sum() <= 2
+            if fmt != "f32":
+                made, undecided = call(lib.c, x[part], fmt, "f32", False)
+                rows = np.array([product_bits(row, "f32") for row in x[part].astype(float)])
+                assert ((made[:, -1] == rows) | (undecided[:, -1] == 1)).all()
+
+
 def test_beside_midpoints(lib):
     """What double-double does not decide is said to be undecided, and not all of it is."""
     rows = beside_midpoints(np.random.default_rng(4), 60)
