@@ -102,12 +102,8 @@ def of_scaled(records, lanes, values):
     """All are about one sum of squares, or about that of numbers times a power of 2 (src/reduce/statistics.c)."""
 
     def scaled(r):
-        apart = (
-            mpmath.log(float(r["hi"]) / mpmath.mpf(values[0].numerator) * values[0].denominator, 4)
-            if values[0] and r["hi"]
-            else 0
-        )
-        return values[0] * Fraction(4) ** round(apart)
+        apart = float(r["hi"]) / mpmath.mpf(values[0].numerator) * values[0].denominator if values[0] else 0
+        return values[0] * Fraction(4) ** (round(mpmath.log(apart, 4)) if apart else 0)
 
     return [(r, scaled(r)) for r in of_kinds(records, "known", "sum", "function")]
 
@@ -514,18 +510,10 @@ def reduction(what):
         if what == "dot":
             values = [sum((a * b for a, b in zip(exactly(x), exactly(y), strict=True)), Fraction(0))]
             return Case(lambda lib: Reductions(lib).dot(fmt, x, y), values, the_same)
-        if what == "norm":
-            return Case(
-                lambda lib: statistics_library.call(Reductions(lib), "norm", fmt, x, fmt),
-                [sum((a * a for a in exactly(x)), Fraction(0))],
-                of_scaled,
-            )
-        if what == "mean":
-            return Case(
-                lambda lib: statistics_library.call(Reductions(lib), "mean", fmt, x, fmt),
-                [sum(exactly(x), Fraction(0))],
-                the_same,
-            )
+        if what in ("norm", "mean"):
+            total = sum((a * a if what == "norm" else a for a in exactly(x)), Fraction(0))
+            place = of_scaled if what == "norm" else the_same
+            return Case(lambda lib: statistics_library.call(Reductions(lib), what, fmt, x, fmt), [total], place)
         if what == "var":
             exact = exactly(x)
             total, squares = sum(exact, Fraction(0)), sum((a * a for a in exact), Fraction(0))
