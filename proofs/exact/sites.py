@@ -122,16 +122,10 @@ def end_of_call(text: str, at: int) -> int:
         at += 1
 
 
-def without_device(text: str) -> str:
-    """The text with what only devices compile blank (tests/cuda/test_emulated.py compares its bits)."""
-    parts = re.compile(r"^#if RM_DEVICE\n.*?(?=^#(?:else|endif)\b)", re.DOTALL | re.MULTILINE)
-    return parts.sub(lambda part: re.sub(r"[^\n]", " ", part[0]), text)
-
-
 def sites() -> list[Site]:
     made, found = recording(), []
     for name, text in sources():
-        text = without_device(watched(name, text)[0])
+        text = watched(name, text)[0]
         for call in re.finditer(r"\bWATCH_(\w+)\(", text):
             if call[1] in made:
                 lines = [text.count("\n", 0, at) + 1 for at in (call.start(), end_of_call(text, call.start()))]
