@@ -36,7 +36,7 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
         "src/nn/pool/kernels.c",
         "vf64_set1(0x1.1p-51)",
         "vf64_set1(0x1.1p-52)",
-        ("avg_pool: rm_row_test(", "avg_pool_backward: rm_row_test("),
+        ("avg_pool: rm_row_doubt(", "avg_pool_backward: rm_row_doubt("),
     ),
     (
         "src/blas/gemm/vectors_b64.h",

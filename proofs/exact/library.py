@@ -32,6 +32,8 @@ VECTORS = [
 VECTORS += ["src/random/kernels.c", "src/reduce/axes_kernels.c", "src/blas/conv/kernels.c", "src/nn/sample/kernels.c"]
 VECTORS += ["src/linalg/columns.c", "src/linalg/kernels.c", "src/fft/kernels.c", "src/reduce/products_kernels.c"]
 ONLY = {  # elsewhere these are called by other tests
+    "rm_row_doubt": ("src/nn/rows/loops.h",),
+    "rm_row_is_clear": ("src/nn/rows/loops.h",),
     "rm_round_dd": ("src/nn/cross_entropy/row.h", "src/rounding/sums.c"),
     "vf64_undecided_f64": ("src/random/", "src/nn/loss/step.h", "src/fft/kernels.c"),
     "vf64_undecided_within": ("src/random/", "src/fft/kernels.c"),

@@ -11,7 +11,8 @@ import mpmath
 import numpy as np
 from linalg_library import Linalg, exact_determinant, exact_matrix
 
-from proofs.exact.cases import KIND, Case, exactly, kind_of, lossy, of_kinds
+from proofs.exact.cases import Case, exactly, kind_of, lossy
+from proofs.exact.places import KIND, of_kinds
 
 FORMATS: dict[str, Any] = dict.fromkeys(
     ("roots", "quotients", "differences", "cholesky", "lu", "solve", "solve_triangle", "inverse", "determinant"),

@@ -23,7 +23,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from proofs.exact import cases, linear, products, sites, transforms  # noqa: E402
+from proofs.exact import cases, linear, places, products, sites, transforms  # noqa: E402
 from proofs.exact.controls import CONTROLS, HALVED  # noqa: E402
 from proofs.exact.library import Watched, build  # noqa: E402
 
@@ -36,7 +36,7 @@ FORMATS = {
     **transforms.FORMATS,
 }  # of those that have not all
 CONTROL_ROUNDS = 12
-KINDS = {number: name for name, number in cases.KIND.items()}
+KINDS = {number: name for name, number in places.KIND.items()}
 
 
 def real(v) -> mpmath.mpf:

@@ -13,7 +13,8 @@ import flint
 import numpy as np
 from fft_library import COMPLEX_TYPES, call, empty
 
-from proofs.exact.cases import KIND, Case, kind_of, lossy, of_kinds
+from proofs.exact.cases import Case, kind_of, lossy
+from proofs.exact.places import KIND, of_kinds
 
 FORMATS: dict[str, Any] = dict.fromkeys(("transform", "transforms", "transform_long"), ("f32", "f64"))
 DIGITS = 900  # bits; results are compared with bounds of 2^-103 of the norm

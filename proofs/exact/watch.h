@@ -185,11 +185,14 @@ void exact_watch_of(int32_t *site, const char *file, int line, int kind, int dec
     exact_open ? 0 : known__;                                              \
   })
 
-#define WATCH_rm_row_test(op, fmt, s, i, y, err)                                    \
-  ({                                                                                \
-    const vm64 m__ = rm_row_test(op, fmt, s, i, y, err);                            \
-    EXACT_LANES(EXACT_ROW, (s)->n - (i), vm64_bits(m__), *(y), EXACT_NONE, *(err)); \
-    exact_open ? EXACT_ALL : m__;                                                   \
+/* The loops of rows ask a shorter test first, which is true only where this one finds no lane: here this one is asked. */
+#define WATCH_rm_row_is_clear(y, err) ((void)(y), (void)(err), 0)
+#define WATCH_rm_row_doubt(y, err, fmt)                                       \
+  ({                                                                          \
+    const vf64 y__ = (y), err__ = (err);                                      \
+    const vm64 m__ = rm_row_doubt(y__, err__, fmt);                           \
+    EXACT_LANES(EXACT_ROW, s->n - i, vm64_bits(m__), y__, EXACT_NONE, err__); \
+    exact_open ? EXACT_ALL : m__;                                             \
   })
 #define WATCH_rm_row_decide(y, err, fmt, bits) (!exact_open && rm_row_decide(y, err, fmt, bits))
 #define WATCH_rm_step_round(y, err, reach, fmt, r)                                                             \
