@@ -8,7 +8,9 @@
  * to nearest in each of k steps, which `up` covers. Each term passes the chain of its own product, at most PANEL terms, and
  * one addition for each later call: one a panel, and one a column within the panel. Pairs: kernels.h. Numbers of binary32:
  * their products are exact in binary64, so that a term is rounded by additions alone, h in all, and (1 + 2^-53)^h - 1 <=
- * 1.01 h 2^-53. Underflow loses at most 2^-1069 a term, which is below 2^-900 unit. Where all terms are 0 nothing is lost. */
+ * 1.01 h 2^-53. Underflow loses at most 2^-1069 a term, which is below 2^-900 unit. Where all terms are 0 nothing is lost.
+ * What overflows, the parts of a large factor too where there is no FMA, makes an entry infinite or NaN, and then it is
+ * computed by itself. */
 #include <string.h>
 
 #include "columns.h"
@@ -77,8 +79,6 @@ static void note_sizes(panels *w, int64_t i, int64_t j, int64_t count, int of_ro
   }
 }
 
-static int is_number(double x) { return x - x == 0.0; }
-
 /* Row i of U from column j on, `count` numbers, of which i terms have been subtracted. Whether all are finite. */
 static int row_of_u(panels *w, int64_t i, int64_t j, int64_t count, double *hi, double *low) {
   double *u = w->u + i * w->ld_c + j;
@@ -86,10 +86,10 @@ static int row_of_u(panels *w, int64_t i, int64_t j, int64_t count, double *hi, 
   note_sizes(w, i, j, count, 1);
   if (rm_column_kernels()->round(&v, w->a->format, u) < count)
     for (int64_t c = 0; c < count; c++)
-      if (!is_number(u[c])) u[c] = entry_alone(w, i, j + c, i, RM_ENTRY_AS_IT_IS, 1.0);
+      if (!rm_is_finite(u[c])) u[c] = entry_alone(w, i, j + c, i, RM_ENTRY_AS_IT_IS, 1.0);
   w->known += count;
   for (int64_t c = 0; c < count; c++) {
-    if (!is_number(u[c])) return 0;
+    if (!rm_is_finite(u[c])) return 0;
     w->sum_u[j + c] += __builtin_fabs(u[c]);
   }
   return w->open <= FEW + w->known / SHARE;
@@ -123,8 +123,8 @@ static int choose_pivot(panels *w, const rm_linalg_column *v, int64_t j, int64_t
   int64_t best = 0;
   const int all = rm_column_kernels()->round(v, w->a->format, l) == v->n;
   for (int64_t i = 0; i < v->n; i++) { /* the first of the largest */
-    if (!all && !is_number(l[i])) l[i] = entry_alone(w, j + i, j, j, RM_ENTRY_AS_IT_IS, 1.0);
-    if (!is_number(l[i])) return 0;
+    if (!all && !rm_is_finite(l[i])) l[i] = entry_alone(w, j + i, j, j, RM_ENTRY_AS_IT_IS, 1.0);
+    if (!rm_is_finite(l[i])) return 0;
     if (__builtin_fabs(l[i]) > largest) best = i, largest = __builtin_fabs(l[i]);
   }
   w->known += v->n;
@@ -156,8 +156,8 @@ static int panel_column(panels *w, int64_t j, int64_t end, int32_t *pivots) {
   note_sizes(w, j + 1, j, count - 1, 0); /* rows have changed places */
   const int divided = kernels->divide(&v, by, format, l + 1) == count - 1;
   for (int64_t i = 1; i < count; i++) {
-    if (!divided && !is_number(l[i])) l[i] = entry_alone(w, j + i, j, j, RM_ENTRY_QUOTIENT, by);
-    if (!is_number(l[i])) return 0;
+    if (!divided && !rm_is_finite(l[i])) l[i] = entry_alone(w, j + i, j, j, RM_ENTRY_QUOTIENT, by);
+    if (!rm_is_finite(l[i])) return 0;
     if (__builtin_fabs(l[i]) > w->largest_l[j + i]) w->largest_l[j + i] = __builtin_fabs(l[i]);
   }
   w->known += count;
@@ -212,7 +212,7 @@ static int begin_panels(panels *w, int below) {
     w->row[i] = i;
     for (int64_t j = 0; j < (below ? i + 1 : w->n); j++) {
       const double x = rm_batch_number(w->a, w->t, i, j), size = __builtin_fabs(x);
-      if (!is_number(x)) return 0;
+      if (!rm_is_finite(x)) return 0;
       *row_at(w, w->c, i, j) = x;
       if (size > w->of_columns[j]) w->of_columns[j] = size;
       if (size > w->of_rows[i]) w->of_rows[i] = size;
@@ -234,19 +234,17 @@ static void write_factors(const panels *w, char *to, int below) {
   }
 }
 
-rm_status rm_factor_by_panels(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *to, int32_t *pivots, uint32_t *flags,
-                              int *done) {
+int rm_factor_by_panels(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *to, int32_t *pivots, uint32_t *flags) {
   const int64_t k = m < n ? m : n, longest = (m > n ? m : n) + RM_LINALG_PADDING;
   const int pairs = a->format == RM_F64;
-  *done = 0;
-  if (k < LEAST_SIZE || (a->format != RM_F32 && !pairs)) return RM_OK;
+  if (k < LEAST_SIZE || (a->format != RM_F32 && !pairs)) return 0;
   panels w = {.a = a, .t = t, .m = m, .n = n, .k = k, .ld_c = n + RM_LINALG_PADDING, .ld_l = k + RM_LINALG_PADDING};
   const int64_t of_c = m * w.ld_c, of_u = k * w.ld_c, of_l = m * w.ld_l, of_panel = PANEL * (m + RM_LINALG_PADDING);
   const int64_t numbers = of_c * (1 + pairs) + of_u + of_l + of_panel * (2 + pairs) + 5 * longest;
   double *memory = rm_linalg_memory(numbers, sizeof *memory);
   w.x = rm_linalg_memory(2 * k, rm_size_of(a->format));
   w.row = rm_linalg_memory(m, sizeof *w.row);
-  rm_status status = RM_ERR_MEMORY;
+  int tame = 0;
   if (memory && w.x && w.row) {
     memset(memory, 0, (size_t)numbers * sizeof *memory); /* padding is read */
     w.y = w.x + k * rm_size_of(a->format), w.flags = flags;
@@ -254,11 +252,10 @@ rm_status rm_factor_by_panels(const rm_batch *a, int64_t t, int64_t m, int64_t n
     w.of_columns = w.panel_l + of_panel, w.sum_u = w.of_columns + longest, w.of_rows = w.sum_u + longest;
     w.largest_l = w.of_rows + longest, w.size = w.largest_l + longest;
     if (pairs) w.c_low = w.size + longest, w.panel_low = w.c_low + of_c;
-    int tame = begin_panels(&w, !pivots);
+    tame = begin_panels(&w, !pivots);
     for (; tame && w.begin < k; w.begin += PANEL) tame = one_panel(&w, w.begin + PANEL < k ? w.begin + PANEL : k, pivots);
     if (tame) write_factors(&w, to, !pivots);
-    *done = tame, status = RM_OK;
   }
   free(memory), free(w.x), free(w.row);
-  return status;
+  return tame;
 }

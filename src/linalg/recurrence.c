@@ -178,10 +178,9 @@ rm_status rm_cholesky_of(const rm_batch *a, int64_t t, int64_t n, char *l, int32
   const int format = a->format;
   const int64_t size = rm_size_of(format);
   const uint64_t nan = rm_nan_bits(format);
-  int finite = 1, done;
-  const rm_status by_panels = rm_factor_by_panels(a, t, n, n, l, NULL, flags, &done);
+  int finite = 1;
   *info = 0;
-  if (by_panels || done) return by_panels;
+  if (rm_factor_by_panels(a, t, n, n, l, NULL, flags)) return RM_OK;
   int64_t *first = rm_linalg_memory(n, sizeof *first);
   if (!first) return RM_ERR_MEMORY;
   const zeros z = {first, &finite};
@@ -272,10 +271,8 @@ static int lu_step(lu_work *w, int64_t j, int32_t *pivot, uint32_t *flags) {
 
 rm_status rm_lu_of(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *lu, int32_t *pivots, int32_t *info,
                    uint32_t *flags) {
-  int done;
-  const rm_status by_panels = rm_factor_by_panels(a, t, m, n, lu, pivots, flags, &done);
   *info = 0;
-  if (by_panels || done) return by_panels;
+  if (rm_factor_by_panels(a, t, m, n, lu, pivots, flags)) return RM_OK;
   const int64_t k = m < n ? m : n, size = rm_size_of(a->format);
   lu_work w = {.a = a, .t = t, .m = m, .n = n, .k = k, .size = size, .finite = 1};
   w.l = rm_linalg_memory(m * k, size), w.u = rm_linalg_memory(n * k, size);

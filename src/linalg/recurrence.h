@@ -23,7 +23,6 @@ rm_status rm_cholesky_of(const rm_batch *a, int64_t t, int64_t n, char *l, int32
 rm_status rm_lu_of(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *lu, int32_t *pivots, int32_t *info,
                    uint32_t *flags);
 
-/* Either by panels (panels.c), without info: all pivots are other than 0. pivots is NULL for Cholesky. *done is 0 where it
- * has not been done, and then `to` and pivots are of no use. */
-rm_status rm_factor_by_panels(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *to, int32_t *pivots, uint32_t *flags,
-                              int *done);
+/* Either by panels (panels.c), with more memory; pivots is NULL for Cholesky. Whether it has been done: then all pivots are
+ * other than 0; else `to` and pivots are of no use. */
+int rm_factor_by_panels(const rm_batch *a, int64_t t, int64_t m, int64_t n, char *to, int32_t *pivots, uint32_t *flags);

@@ -217,8 +217,8 @@ static int is_silent(const problem *f, rm_row_state *state) {
   return state->loaded == SILENT;
 }
 
-static __attribute__((noinline)) void take_elements(int64_t n, const int64_t *RM_RESTRICT at, const double *RM_RESTRICT line,
-                                                    double *RM_RESTRICT to) {
+RM_NOINLINE void take_elements(int64_t n, const int64_t *RM_RESTRICT at, const double *RM_RESTRICT line,
+                               double *RM_RESTRICT to) {
   int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const double a = line[at[i]], b = line[at[i + 1]], c = line[at[i + 2]], d = line[at[i + 3]];
