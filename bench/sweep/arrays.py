@@ -206,6 +206,34 @@ def table():
     return found
 
 
+@functools.cache
+def definite(n, dtype):
+    x = array("gaussian", (n, n), dtype)
+    return (x @ x.T + n * np.eye(n)).astype(x.dtype)
+
+
+# As table(), of square matrices.
+def linear():
+    import scipy.linalg
+
+    import repmath.linalg as ours
+
+    def factored(x):
+        return scipy.linalg.lu_factor(x, check_finite=False)
+
+    factored.library = "SciPy"
+    one = lambda s: (s,)  # noqa: E731
+    found = {name: ((getattr(ours, name), getattr(np.linalg, name)), one) for name in ("det", "inv")}
+    found["solve"] = (ours.solve, np.linalg.solve), lambda s: (s, s[:1])
+    found["lu_factor"] = (ours.lu_factor, factored), one
+    formats = {np.dtype(FORMATS[name]): name for name in ("f32", "f64")}
+    found["cholesky"] = (
+        tuple(lambda x, call=call: call(definite(len(x), formats[x.dtype])) for call in (ours.cholesky, np.linalg.cholesky)),
+        one,
+    )
+    return found
+
+
 def image(s):
     return (28, 28) if s[0] * s[1] > 1000 else (8, 8)
 
@@ -254,4 +282,9 @@ def cases():
         yield from crossed(
             "NumPy functions", name, shapes, functools.partial(function_calls, entry), VALUES, ("f32", "f64", "bf16", "f16"),
             large=[s for s in shapes if s[0] == (2048, 2048)],
+        )  # fmt: skip
+    for name, entry in linear().items():
+        yield from crossed(
+            "NumPy functions", f"linalg.{name}", [Shape(((n, n), "contiguous")) for n in (64, 512, 8)],
+            functools.partial(function_calls, entry), ("gaussian",), ("f32", "f64"),
         )  # fmt: skip
