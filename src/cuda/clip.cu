@@ -57,15 +57,14 @@ __global__ void clip_kernel(const clipping *clip, int64_t n, rm_undecided_set un
   }
 }
 
-__global__ void __launch_bounds__(RM_BIG_THREADS)
-    accurate_clip_kernel(const clipping *clip, rm_undecided_set undecided, char *memory) {
+__global__ void __launch_bounds__(1) accurate_clip_kernel(const clipping *clip, rm_undecided_set undecided, char *memory) {
   big_begin(memory, RM_CLIP_STACK);
   each_undecided(undecided, [&](int64_t i) { rm_clip_accurate_range(&clip->c, i, i + 1); });
 }
 
 template <class T, int fmt> rm_status clip(const rm_clip &c, int64_t n, cudaStream_t s) {
-  const big_threads threads(n, RM_CLIP_STACK);
-  const workspace work(rm_undecided_set::bytes(n), s), stacks(threads.memory(), s), factor(sizeof(clipping), s);
+  const big_workers workers(n, RM_CLIP_STACK);
+  const workspace work(rm_undecided_set::bytes(n), s), stacks(workers.memory(), s), factor(sizeof(clipping), s);
   rm_undecided_set undecided;
   if (!stacks.data || !factor.data) return RM_ERR_DEVICE;
   const rm_status status = undecided_begin(&undecided, work, n, false);
@@ -74,7 +73,7 @@ template <class T, int fmt> rm_status clip(const rm_clip &c, int64_t n, cudaStre
   clipping *made = static_cast<clipping *>(factor.data);
   RM_LAUNCH(factor_kernel, 1, 1, s, c, made, memory);
   RM_LAUNCH((clip_kernel<T, fmt>), blocks_for(n), RM_BLOCK, s, made, n, undecided, aligned<T>(c.g, 0));
-  RM_LAUNCH(accurate_clip_kernel, threads.blocks, RM_BIG_THREADS, s, made, undecided, memory);
+  RM_LAUNCH(accurate_clip_kernel, workers.count, 1, s, made, undecided, memory);
   return launched();
 }
 

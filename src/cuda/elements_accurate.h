@@ -12,7 +12,7 @@ RM_FN int rm_row_defer(rm_row_state *) { return 0; }
 namespace {
 
 template <class Operation, rm_row_fn *element>
-__global__ void __launch_bounds__(RM_BIG_THREADS)
+__global__ void __launch_bounds__(1)
     accurate_kernel(const __grid_constant__ Operation f, rm_undecided_set undecided, char *stacks, int64_t stack) {
   big_begin(stacks, stack);
   each_undecided(undecided, [&](int64_t i) {
@@ -23,12 +23,12 @@ __global__ void __launch_bounds__(RM_BIG_THREADS)
 
 template <class Operation, rm_row_fn *element>
 rm_status accurate_elements(const Operation &f, int64_t stack, const rm_undecided_set &undecided, cudaStream_t stream) {
-  const big_threads threads(undecided.n, stack);
-  const workspace stacks(threads.memory(), stream);
+  const big_workers workers(undecided.n, stack);
+  const workspace stacks(workers.memory(), stream);
   if (!stacks.data) return RM_ERR_DEVICE;
-  rm_cuda_count_bits(undecided.bits, undecided.n, stream);
-  RM_LAUNCH((accurate_kernel<Operation, element>), threads.blocks, RM_BIG_THREADS, stream, f, undecided,
-            static_cast<char *>(stacks.data), stack);
+  rm_cuda_count_listed(undecided.all ? nullptr : &undecided.counts->count, undecided.n, stream);
+  RM_LAUNCH((accurate_kernel<Operation, element>), workers.count, 1, stream, f, undecided, static_cast<char *>(stacks.data),
+            stack);
   return launched();
 }
 

@@ -35,49 +35,48 @@ __device__ inline void feed_exact(rm_superaccumulator *acc, const rm_matmul_prob
   }
 }
 
-__global__ void __launch_bounds__(RM_EXACT_THREADS)
-    exact_kernel(const __grid_constant__ device_problem d, const uint32_t *undecided, int64_t words,
-                 rm_superaccumulator *parts, char *stacks) {
-  __shared__ uint32_t found[RM_EXACT_THREADS];
-  const int t = static_cast<int>(threadIdx.x);
-  const int64_t product = d.p.m * d.p.n, step = static_cast<int64_t>(gridDim.x) * RM_EXACT_THREADS;
-  rm_superaccumulator *const mine = parts + static_cast<int64_t>(blockIdx.x) * RM_EXACT_THREADS;
-  if (t == 0) rm_big_begin(stacks + static_cast<int64_t>(blockIdx.x) * RM_EXACT_STACK, RM_EXACT_STACK);
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * RM_EXACT_THREADS; first < words; first += step) {
-    found[t] = first + t < words ? undecided[first + t] : 0;
-    __syncthreads();
-    for (int w = 0; w < RM_EXACT_THREADS; w++)
-      for (uint32_t bits = found[w]; bits; bits &= bits - 1) {
-        const int64_t at = (first + w) * 32 + rm_ctz64(bits), r = at % product / d.p.n, c = at % d.p.n;
-        const rm_matmul_problem p = problem_of(d, at / product);
-        rm_superacc_clear(mine + t);
-        feed_exact(mine + t, p, r, c);
-        merge_block(mine, RM_EXACT_THREADS, 1);
-        if (t == 0) {
-          uint32_t flags = 0; /* a device has nowhere to raise them */
-          char *const to = address_in_c(p, r, c);
-          rm_write_bits(to,
-                        p.alpha_beta ? rm_exact_round_alpha_beta(&p, mine, rm_read_bits(to, p.out_fmt), &flags)
-                                     : rm_exact_round(&p, r, c, mine, &flags),
-                        p.out_fmt);
-        }
-        __syncthreads(); /* thread 0 has read the first accumulator */
-      }
-    __syncthreads(); /* all have read the words */
-  }
+/* Lists the elements of the bitmap. */
+__global__ void list_kernel(rm_undecided_set undecided) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t w = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; w < undecided.words(); w += step)
+    if (undecided.map()[w]) undecided.list_bits(w, undecided.map()[w]);
 }
 
-/* Computes the elements whose bits are set. RM_ERR_DEVICE: there is no memory for the accumulators. */
-inline rm_status run_exact(const device_problem &d, const uint32_t *undecided, int64_t words, cudaStream_t s) {
-  const int64_t groups = (words + RM_EXACT_THREADS - 1) / RM_EXACT_THREADS;
-  const int64_t blocks = groups < RM_EXACT_BLOCKS ? groups : RM_EXACT_BLOCKS;
+__global__ void __launch_bounds__(RM_EXACT_THREADS)
+    exact_kernel(const __grid_constant__ device_problem d, rm_undecided_set undecided, rm_superaccumulator *parts,
+                 char *stacks) {
+  const int t = static_cast<int>(threadIdx.x);
+  const int64_t product = d.p.m * d.p.n;
+  rm_superaccumulator *const mine = parts + static_cast<int64_t>(blockIdx.x) * RM_EXACT_THREADS;
+  if (t == 0) rm_big_begin(stacks + static_cast<int64_t>(blockIdx.x) * RM_EXACT_STACK, RM_EXACT_STACK);
+  each_undecided_of_block(undecided, [&](int64_t at) {
+    const int64_t r = at % product / d.p.n, c = at % d.p.n;
+    const rm_matmul_problem p = problem_of(d, at / product);
+    rm_superacc_clear(mine + t);
+    feed_exact(mine + t, p, r, c);
+    merge_block(mine, RM_EXACT_THREADS, 1);
+    if (t == 0) {
+      uint32_t flags = 0; /* a device has nowhere to raise them */
+      char *const to = address_in_c(p, r, c);
+      rm_write_bits(to,
+                    p.alpha_beta ? rm_exact_round_alpha_beta(&p, mine, rm_read_bits(to, p.out_fmt), &flags)
+                                 : rm_exact_round(&p, r, c, mine, &flags),
+                    p.out_fmt);
+    }
+    __syncthreads(); /* thread 0 has read the first accumulator */
+  });
+}
+
+/* Computes the elements that are listed. RM_ERR_DEVICE: there is no memory for the accumulators. */
+inline rm_status run_exact(const device_problem &d, const rm_undecided_set &undecided, cudaStream_t s) {
+  const int64_t most = (undecided.n + 2047) / 2048, blocks = most < RM_EXACT_BLOCKS ? most : RM_EXACT_BLOCKS;
   const size_t stacks = static_cast<size_t>(blocks) * RM_EXACT_STACK;
   const workspace work(stacks + static_cast<size_t>(blocks) * RM_EXACT_THREADS * sizeof(rm_superaccumulator), s);
   char *const at = static_cast<char *>(work.data);
   if (!at) return RM_ERR_DEVICE;
-  rm_cuda_count_bits(undecided, 32 * words, s);
-  RM_LAUNCH(exact_kernel, blocks, RM_EXACT_THREADS, s, d, undecided, words,
-            reinterpret_cast<rm_superaccumulator *>(at + stacks), at);
+  rm_cuda_count_listed(&undecided.counts->count, 0, s);
+  RM_LAUNCH(exact_kernel, blocks, RM_EXACT_THREADS, s, d, undecided, reinterpret_cast<rm_superaccumulator *>(at + stacks),
+            at);
   return RM_OK;
 }
 

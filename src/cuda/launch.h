@@ -69,8 +69,9 @@ rm_status rm_cuda_status(cudaError_t error);
  * place yet and none can be made, since the stream is being captured. */
 uint32_t *rm_cuda_index_flag(cudaStream_t stream);
 
-/* Adds how many of n bits are set to the counter of the thread's calls, if there is one (rm_cuda_count_undecided). */
-void rm_cuda_count_bits(const uint32_t *bits, int64_t n, cudaStream_t stream);
+/* Adds *count, in device memory, to the counter of the thread's calls, if there is one (rm_cuda_count_undecided); n where
+ * count is NULL. */
+void rm_cuda_count_listed(const unsigned long long *count, int64_t n, cudaStream_t stream);
 
 namespace {
 

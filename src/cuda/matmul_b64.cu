@@ -276,14 +276,14 @@ rm_status rm_cuda_matmul_b64(const rm_matmul_problem *problem, double ratio, rm_
           default: RM_LAUNCH(b64_tiles<RM_F32>, blocks, RM_T_THREADS, s, d, t);
         }
       },
-      [=](const device_problem &d, uint32_t *undecided, int64_t words) {
-        const int64_t each = retry_words_each(words), blocks = (words + each - 1) / each;
+      [=](const device_problem &d, const rm_undecided_set &undecided) {
+        const int64_t words = undecided.words(), each = retry_words_each(words), blocks = (words + each - 1) / each;
         const int64_t retries = blocks < INT32_MAX ? blocks : INT32_MAX;
         switch (d.p.fmt) {
-          case RM_F16: RM_LAUNCH(retry_kernel<RM_F16>, retries, RM_RETRY_THREADS, s, d, undecided, words, each); break;
-          case RM_BF16: RM_LAUNCH(retry_kernel<RM_BF16>, retries, RM_RETRY_THREADS, s, d, undecided, words, each); break;
-          default: RM_LAUNCH(retry_kernel<RM_F32>, retries, RM_RETRY_THREADS, s, d, undecided, words, each);
+          case RM_F16: RM_LAUNCH(retry_kernel<RM_F16>, retries, RM_RETRY_THREADS, s, d, undecided, each); break;
+          case RM_BF16: RM_LAUNCH(retry_kernel<RM_BF16>, retries, RM_RETRY_THREADS, s, d, undecided, each); break;
+          default: RM_LAUNCH(retry_kernel<RM_F32>, retries, RM_RETRY_THREADS, s, d, undecided, each);
         }
-        return run_exact(d, undecided, words, s);
+        return run_exact(d, undecided, s);
       });
 }

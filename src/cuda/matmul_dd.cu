@@ -72,5 +72,8 @@ rm_status rm_cuda_matmul_dd(const rm_matmul_problem *p, double ratio, rm_cuda_st
       [=](const device_problem &d, const tiling &t, int64_t blocks) {
         if (!rm_cuda_matmul_crt(p, t.undecided, ratio, stream)) RM_LAUNCH(dd_tiles, blocks, RM_T_THREADS, s, d, t);
       },
-      [=](const device_problem &d, const uint32_t *undecided, int64_t words) { return run_exact(d, undecided, words, s); });
+      [=](const device_problem &d, const rm_undecided_set &undecided) {
+        RM_LAUNCH(list_kernel, blocks_for(undecided.words()), RM_BLOCK, s, undecided);
+        return run_exact(d, undecided, s);
+      });
 }

@@ -121,12 +121,8 @@ template <int size> rm_status send(size_t bytes, const void *host, void *memory,
 std::atomic<uint32_t *> index_flags[RM_POOLS]; /* of each device */
 
 thread_local unsigned long long *undecided_counter; /* in device memory */
-__global__ void count_bits_kernel(const uint32_t *bits, int64_t n, unsigned long long *counter) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  unsigned long long found = 0;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n + 31) / 32; i += step)
-    for (uint32_t w = n - 32 * i < 32 ? bits[i] & ((1u << (n - 32 * i)) - 1) : bits[i]; w; w &= w - 1) found++;
-  if (found) atomicAdd(counter, found);
+__global__ void count_listed_kernel(const unsigned long long *count, unsigned long long n, unsigned long long *counter) {
+  *counter += count ? *count : n;
 }
 
 rm_status moved(size_t bytes, const void *from, void *to, cudaMemcpyKind kind, rm_cuda_stream stream) {
@@ -165,9 +161,9 @@ uint32_t *rm_cuda_index_flag(cudaStream_t stream) {
   return before;
 }
 
-void rm_cuda_count_bits(const uint32_t *bits, int64_t n, cudaStream_t stream) {
+void rm_cuda_count_listed(const unsigned long long *count, int64_t n, cudaStream_t stream) {
   unsigned long long *const counter = undecided_counter;
-  if (counter) RM_LAUNCH(count_bits_kernel, blocks_for((n + 31) / 32), RM_BLOCK, stream, bits, n, counter);
+  if (counter) RM_LAUNCH(count_listed_kernel, 1, 1, stream, count, static_cast<unsigned long long>(n), counter);
 }
 
 bool rm_cuda_measures() { return lent.from == MEASURED; }

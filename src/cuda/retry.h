@@ -1,6 +1,6 @@
 /* The second phase of products of f32, f16 and bf16: the threads of a block sum the elements that the tiles leave
  * undecided in its part of the bitmap again in double-double, as blas/gemm/resolve_b64.h does; about one in 2^40 stays
- * undecided. A decided element is stored, and its bit in the bitmap cleared.
+ * undecided, and is listed (undecided.h). A decided element is stored, and its bit in the bitmap cleared.
  *
  * Where few elements are undecided, all threads share the terms of each; where many are, each thread has an element of its
  * own. So the time is that of few loads after each other in the first case, and in the second, neighbouring threads read
@@ -207,17 +207,18 @@ template <int fmt> __device__ void retry_round(retry_memory &m, const device_pro
 /* each: words that a block looks through at a time, at most RM_RETRY_WORDS. */
 template <int fmt>
 __global__ void __launch_bounds__(RM_RETRY_THREADS, 2)
-    retry_kernel(const __grid_constant__ device_problem d, uint32_t *undecided, int64_t words, int64_t each) {
+    retry_kernel(const __grid_constant__ device_problem d, rm_undecided_set undecided, int64_t each) {
   __shared__ retry_memory m;
+  const int64_t words = undecided.words();
   const int t = static_cast<int>(threadIdx.x);
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * each; first < words; first += gridDim.x * each) {
     if (t < RM_RETRY_WORDS) {
-      m.word[t] = t < each && first + t < words ? undecided[first + t] : 0;
+      m.word[t] = t < each && first + t < words ? undecided.map()[first + t] : 0;
       m.left[t] = 0;
     }
     const int count = retry_list(m); /* with a barrier before anything is read */
     for (int done = 0; done < count; done += RM_RETRY_THREADS) retry_round<fmt>(m, d, done, count, first * 32);
-    if (count && t < RM_RETRY_WORDS && m.word[t]) undecided[first + t] = m.left[t];
+    if (count && t < RM_RETRY_WORDS && m.word[t]) undecided.list_bits(first + t, m.left[t]);
     __syncthreads(); /* all have read the words */
   }
 }

@@ -272,7 +272,7 @@ rm_status accurate_rows(const Operation &f, int64_t rows, int64_t n, int buffers
   row_memory memory(n, buffers, rows < 256 ? rows : 256, RM_ROW_MEMORY - 256 * stack);
   const workspace work(memory.bytes(), stream), stacks(static_cast<size_t>(memory.workers * stack), stream);
   if (!memory.set(work) || !stacks.data) return RM_ERR_DEVICE;
-  rm_cuda_count_bits(undecided.bits, undecided.n, stream);
+  rm_cuda_count_listed(undecided.all ? nullptr : &undecided.counts->count, undecided.n, stream);
   RM_LAUNCH((accurate_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, stream, f, memory, undecided,
             static_cast<char *>(stacks.data), stack);
   return launched();

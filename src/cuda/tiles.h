@@ -2,7 +2,7 @@
  * piece in shared memory, and which elements of a tile a thread has. A vector is a row of A or a column of B. */
 #pragma once
 
-#include "launch.h"
+#include "undecided.h"
 
 #include "engine.h"
 
@@ -218,7 +218,7 @@ __device__ inline void multiply_piece(const side &a, const side &b, double (&cha
 #endif
 }
 
-/* The tiles of a batch, and a bitmap of undecided elements. */
+/* The tiles of a batch, and a bitmap of undecided elements: the map of undecided.h, from which they are listed later. */
 struct tiling {
   int64_t rows, cols, count; /* tiles of a product; of all */
   uint32_t *undecided;
@@ -279,12 +279,14 @@ rm_status run_tiles(const device_problem &d, cudaStream_t stream, Tiles tiles, A
   const __int128 elements = static_cast<__int128>(p.m) * p.n * p.batch;
   if (elements > INT64_MAX / 64) return RM_ERR_MEMORY; /* the bits below are more than a device has */
   t.count = t.rows * t.cols * p.batch;
-  const int64_t words = (static_cast<int64_t>(elements) + 31) / 32;
-  workspace work(static_cast<size_t>(words) * 4, stream);
-  if (!work.fill(0, static_cast<size_t>(words) * 4)) return RM_ERR_DEVICE;
-  t.undecided = static_cast<uint32_t *>(work.data);
+  const int64_t n = static_cast<int64_t>(elements);
+  const workspace work(rm_undecided_set::bytes(n), stream);
+  rm_undecided_set undecided;
+  const rm_status begun = undecided_begin(&undecided, work, n, false);
+  if (begun) return begun;
+  t.undecided = undecided.map();
   tiles(d, t, t.count < INT32_MAX ? t.count : INT32_MAX);
-  const rm_status status = accurate(d, t.undecided, words);
+  const rm_status status = accurate(d, undecided);
   return status ? status : launched();
 }
 

@@ -18,6 +18,7 @@
 #define RM_CFG_SORT_THREADS 32
 #define RM_CFG_RETRY_THREADS 64
 #endif
+#define RM_CFG_LISTED 5 /* so that others are in the map */
 #define RM_CFG_TABLE_THREADS 64
 #define RM_CFG_RATIO_SIZE 40
 #define RM_CFG_CONV_FROM 1

@@ -262,6 +262,70 @@ def test_what_the_strict_device_sees(tmp_path):
     assert status == {"left0": 0, "left1": 1, "apart0": 0, "apart1": -signal.SIGABRT}
 
 
+# Elements are listed by one kernel, out of the map too, and taken by another: by threads, and by blocks.
+TAKEN = """
+#include <initializer_list>
+
+#include "{0}"
+static unsigned seen[5000];
+static void list(rm_undecided_set u, int64_t step, bool mapped) {{
+  for (int64_t i = 64 * blockIdx.x + 2 * threadIdx.x; i < u.n && i < 64 * blockIdx.x + 2 * threadIdx.x + 2; i++)
+    if (i % step == 0 && mapped) atomicOr(u.map() + i / 32, 1u << (i % 32));
+    else if (i % step == 0) u.add(i);
+  __syncthreads();
+  if (mapped && threadIdx.x < 2 && 2 * blockIdx.x + threadIdx.x < u.words())
+    u.list_bits(2 * blockIdx.x + threadIdx.x, u.map()[2 * blockIdx.x + threadIdx.x]);
+}}
+static void take(rm_undecided_set u) {{
+  each_undecided(u, [](int64_t i) {{ atomicAdd(seen + i, 1u); }});
+}}
+static void take_by_blocks(rm_undecided_set u) {{
+  each_undecided_of_block(u, [](int64_t i) {{
+    if (threadIdx.x == 31) atomicAdd(seen + i, 1u);
+  }});
+}}
+int main() {{
+  int wrong = 0;
+  for (int64_t n : {{1, 4, 31, 33, 500, 1024, 5000}})
+    for (int64_t step : {{1, 2, 7, 300, 6000}})
+      for (int way = 0; way < 6; way++) {{
+        const workspace work(rm_undecided_set::bytes(n), nullptr);
+        rm_undecided_set u;
+        const bool all = way / 2 == 2;
+        wrong += undecided_begin(&u, work, n, all) != RM_OK;
+        memset(seen, 0, sizeof seen);
+        if (!all) RM_START(list, (n + 63) / 64, 32, nullptr, u, step, way / 2 == 1);
+        if (way % 2) RM_START(take_by_blocks, 3, 32, nullptr, u);
+        else RM_START(take, 3, 32, nullptr, u);
+        for (int64_t i = 0; i < 5000; i++) wrong += seen[i] != unsigned(i < n && (all || i % step == 0));
+      }}
+  return wrong ? 1 : 0;
+}}
+"""
+
+
+def test_what_is_undecided_is_taken_once(tmp_path):
+    """Whether it is in the list or in the map behind it; and the controls: a list whose map nobody looks at, and one of which workers that come
+    again begin too late."""
+    source = (ROOT / "src/cuda/undecided.h").read_text()
+    changes = {
+        "right": ("", ""),
+        "no map": ("if (count == listed || first", "if (first >= 0 || first"),
+        "too late": ("return workers + static_cast", "return workers + 1 + static_cast"),
+        "no bits": ("if (!take_down(word * 32 + k)) left |= 1u << k;", "if (!take_down(word * 32 + k)) left |= 2u << k;"),
+    }
+    status = {}
+    for name, (right, wrong) in changes.items():
+        assert right in source
+        header = tmp_path / f"{name}.h"
+        header.write_text(re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', source.replace(right, wrong)))
+        program = tmp_path / f"{name}.cu"
+        program.write_text(TAKEN.format(header))
+        objects = [*compiled([(program, tmp_path, [])]), built("src/cuda/memory.cu")]
+        status[name] = subprocess.run([linked(tmp_path / name, objects)]).returncode
+    assert status == {"right": 0, "no map": 1, "too late": 1, "no bits": 1}
+
+
 def test_random_numbers_give_the_cpu_bits(tmp_path):
     """And the controls: a generator that is one round short, and bounds made smaller, are seen."""
     short = tmp_path / "philox_short.h"
