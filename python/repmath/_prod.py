@@ -59,13 +59,10 @@ def scattered(x: _Array, index: _Array, source: _Array, include: bool) -> _Array
     binary64."""
     if x.dtype == F64:
         return None
-    rows, factors = (np.ascontiguousarray(v.reshape(len(v), -1), F32) for v in (x, source))
-    made, left = np.empty(rows.shape, x.dtype), np.empty(rows.shape, np.uint8)
-    _core.scattered_products(rows, index, factors, _DIGITS[x.dtype], NAMES[x.dtype], include, made, left)
-    named = np.zeros(len(rows), bool)
-    named[index] = True
-    if not named.all():
-        made[~named], left[~named] = x.reshape(rows.shape)[~named], 0
+    rows, factors = (np.ascontiguousarray(v.reshape(len(v), -1)) for v in (x, source))
+    made, left = np.empty_like(rows), np.empty(rows.shape, np.uint8)
+    if not _core.scattered_products(NAMES[x.dtype], rows, index, factors, include, made, left):
+        return made.reshape(x.shape)
     for i, j in np.argwhere(left):
         terms = factors[index == i, j]
         made[i, j] = product(np.append(rows[i, j], terms) if include else terms, x.dtype, False)

@@ -162,44 +162,62 @@ def products(format, format_out, x, bint partial, out, unsigned char[:, ::1] und
     return memchr(&undecided[0, 0], 1, undecided.shape[0] * undecided.shape[1]) is not NULL
 
 
-def scattered_products(const float[:, ::1] x, const int64_t[::1] index, const float[:, ::1] source, int digits, format, bint own, out,
-                       unsigned char[:, ::1] left):
-    """The products of each row of x, unless it is not included, and the rows of the source that the index names it for. Rows that it does not name are 1.
-    Where the bound of factors.h leaves a product open, `left` is 1. Returns how many these are."""
-    cdef View y = _view(out)
-    cdef int64_t rows = x.shape[0], cols = x.shape[1], n = rows * cols, i, j, k, open_ = 0
+cdef int64_t _scattered_products(int format, int64_t rows, int64_t cols, const char *x, int64_t m, const int64_t *index, const char *source, bint own,
+                                 char *out, unsigned char *left, char *memory, rm_status *status) noexcept nogil:
+    """The products of each row of x, unless it is not included, and those of the m rows of the source that the index names it for; rows that it does not
+    name are as they were. Where the bound of factors.h leaves a product open, `left` is 1. memory: 60 bytes for each number of x, and 4 for each of
+    the source. Returns how many are open."""
+    cdef int64_t n = rows * cols, i, j, k, open_
+    cdef int digits = 11 if format == RM_FORMAT_F16 else 8 if format == RM_FORMAT_BF16 else 24
+    cdef ptrdiff_t size = _SIZES[format]
+    cdef int64_t *count = <int64_t *>memory
+    cdef double *m_ = <double *>memory + n
+    cdef int64_t *e = count + 2 * n
+    cdef double *exceptional = m_ + 2 * n
+    cdef float *own_factors = <float *>(memory + 56 * n)
+    cdef float *factors = own_factors + n
+    status[0] = rm_py_converted(format, RM_FORMAT_F32, n, x, own_factors)
+    status[0] |= rm_py_converted(format, RM_FORMAT_F32, m * cols, source, factors)
+    if status[0] != 0:
+        return 0
+    for i in range(n):
+        count[i], m_[i], e[i], exceptional[i] = own, 1.0, 0, 1.0
+    if own:
+        rm_py_multiply(n, own_factors, m_, e, exceptional)
+    for k in range(m):
+        i = index[k] * cols
+        rm_py_multiply(cols, factors + k * cols, m_ + i, e + i, exceptional + i)
+        for j in range(cols):
+            count[i + j] += 1
+    for i in range(n):
+        if exceptional[i] != 1.0 and exceptional[i] != -1.0:
+            m_[i], e[i] = exceptional[i], 0
+    open_ = _products_between(format, n, count, digits, m_, e, <double *>memory + 4 * n, out, left, status)
+    for i in range(n):
+        if count[i] == own:
+            memcpy(out + i * size, x + i * size, size)
+            open_ -= left[i]
+            left[i] = 0
+    return open_
+
+
+def scattered_products(format, x, const int64_t[::1] index, source, bint own, out, unsigned char[:, ::1] left):
+    """_scattered_products of contiguous arrays of two axes, of a format below binary64."""
+    cdef View from_ = _view(x), factors = _view(source), y = _view(out)
+    cdef int64_t rows = x.shape[0], cols = x.shape[1], m = index.shape[0], open_ = 0
     cdef int f
     cdef Memory memory
-    cdef int64_t *count
-    cdef int64_t *e
-    cdef double *m
-    cdef double *exceptional
     cdef fenv_t saved
     cdef rm_status status = 0
     f, _ = _FORMATS[format]
-    if n == 0:
+    if rows * cols == 0 or m == 0:
         return 0
-    memory = Memory(8 * 7 * n)
-    count, m = <int64_t *>memory.data, <double *>memory.data + n
-    e, exceptional = count + 2 * n, m + 2 * n
+    memory = Memory(60 * rows * cols + 4 * m * cols)
     with nogil:
         fegetenv(&saved)
         fesetenv(FE_DFL_ENV)
-        for i in range(n):
-            count[i], m[i], e[i], exceptional[i] = 0, 1.0, 0, 1.0
-        for k in range(-1, index.shape[0]):
-            for i in range(rows if k < 0 and own else 0):
-                rm_py_multiply(cols, &x[i, 0], &m[i * cols], &e[i * cols], &exceptional[i * cols])
-            i = index[k] if k >= 0 else 0
-            if k >= 0:
-                rm_py_multiply(cols, &source[k, 0], &m[i * cols], &e[i * cols], &exceptional[i * cols])
-                for j in range(cols):
-                    count[i * cols + j] += 1
-        for i in range(n):
-            count[i] += own
-            if exceptional[i] != 1.0 and exceptional[i] != -1.0:
-                m[i], e[i] = exceptional[i], 0
-        open_ = _products_between(f, n, count, digits, m, e, <double *>memory.data + 4 * n, <char *>y.base, &left[0, 0], &status)
+        open_ = _scattered_products(f, rows, cols, <char *>from_.base, m, &index[0], <char *>factors.base, own, <char *>y.base, &left[0, 0],
+                                    memory.data, &status)
         fesetenv(&saved)
     _raise(status)
     return open_

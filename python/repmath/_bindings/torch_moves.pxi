@@ -1,12 +1,13 @@
 # Prepared calls that add or write elements to places that an index names, and that copy.
 
 cdef enum:
-    SCATTER_ADD, INDEX_ADD, INDEX_PUT, PUT, SCATTER_WITH, SCATTER_REDUCE
+    SCATTER_ADD, INDEX_ADD, INDEX_PUT, PUT, SCATTER_WITH, SCATTER_REDUCE, INDEX_REDUCE
+    SUM_OF_PLACE, QUOTIENT_OF_PLACE, MEAN_OF_PLACE, PRODUCT_OF_PLACE  # a quotient is that of the rounded sum
     MANY = 1 << 16  # elements of a tensor, beyond which a call's own time counts for little
 
 _SCATTERED = {
     "scatter_add": SCATTER_ADD, "index_add": INDEX_ADD, "index_put": INDEX_PUT, "put": PUT, "scatter_with": SCATTER_WITH,
-    "scatter_reduce": SCATTER_REDUCE
+    "scatter_reduce": SCATTER_REDUCE, "index_reduce": INDEX_REDUCE
 }
 
 
@@ -83,8 +84,52 @@ cdef void _means(int format, int64_t rows, int64_t cols, char *out, int64_t m, c
     rm_py_converted(RM_FORMAT_F64, format, rows * cols, wide, out)
 
 
+cdef rm_status _means_of_places(int format, int64_t n, const char *x, int64_t m, const int64_t *place, const char *values, bint own, char *out,
+                                char *memory) noexcept nogil:
+    """The exact mean, rounded once, of what goes to each place of x, and of what is there if it is included. memory: 8 (5 n + 3 m + 1) bytes."""
+    cdef rm_gather a
+    cdef ptrdiff_t size = _SIZES[format]
+    cdef ptrdiff_t steps[3]
+    cdef int64_t *first = <int64_t *>memory
+    cdef int64_t *next_ = first + n + 1
+    cdef int64_t *at = next_ + n
+    cdef char *terms = <char *>(at + n + m)
+    cdef double *sorted_ = <double *>terms + n + m
+    cdef int64_t i
+    cdef rm_status status = 0
+    memcpy(terms, x, n * size)
+    memcpy(terms + n * size, values, m * size)
+    for i in range(n + 1):
+        first[i] = 0
+    for i in range(m):
+        first[place[i] + 1] += 1
+    for i in range(n):
+        first[i + 1] += first[i] + own
+        next_[i] = first[i] + own
+        if own:
+            at[first[i]] = i
+    for i in range(m):
+        at[next_[place[i]]] = n + i
+        next_[place[i]] += 1
+    a.lines, a.elements, a.inner, a.points, a.taps, a.group = 1, n + m, 1, n, 0, 1
+    a.first, a.at, a.weight, a.mean = first, at, NULL, True
+    steps[0], steps[1], steps[2] = (n + m) * size, size, size
+    if format < RM_FORMAT_F64:
+        status = rm_gather_sum(format, format, &a, terms, steps, out)
+    else:
+        for i in range(n + m if own else m):
+            sorted_[i] = (<double *>terms)[at[i]]
+        for i in range(n):
+            if first[i + 1] - first[i] > own:
+                status |= rm_mean(format, first[i + 1] - first[i], sorted_ + first[i], size, format, out + i * size)
+    for i in range(n):
+        if first[i + 1] - first[i] == own:  # it receives nothing
+            memcpy(out + i * size, terms + i * size, size)
+    return status
+
+
 cdef class Scattered(Call):
-    """Exact sums into places, rounded once; index_put and put without accumulation leave the last value in a place."""
+    """Exact sums into places, means and products, rounded once; index_put and put without accumulation leave the last value in a place."""
 
     cdef int what, into
 
@@ -92,7 +137,7 @@ cdef class Scattered(Call):
         self.what, self.into = _SCATTERED[what], _INTO[into]
 
     cdef bint _read(self, tuple args, dict kwargs, rm_py_strided *x, rm_py_strided *index, rm_py_strided *source, int *dim, bint *add,
-                    bint *mean, bint *own, bint *negative) except -1:
+                    int *made, bint *own, bint *negative) except -1:
         """Whether the arguments are understood. Sets the index and the source, in the shape of the latter."""
         cdef int64_t n, m, k, size
         cdef int d, what = self.what, given = <int>len(args)
@@ -166,7 +211,7 @@ cdef class Scattered(Call):
                 source.ndim, source.shape[0], source.stride[0] = 1, 1, _SIZES[x.format]
             if index.ndim == 0:
                 index.ndim, index.shape[0], index.stride[0] = 1, 1, 8
-            if source.ndim != x.ndim or (index.ndim != 1 if what == INDEX_ADD else index.ndim != x.ndim):
+            if source.ndim != x.ndim or (index.ndim != 1 if what == INDEX_ADD or what == INDEX_REDUCE else index.ndim != x.ndim):
                 return False
         if what == INDEX_ADD:
             for key, v in kwargs.items() if kwargs else ():
@@ -178,10 +223,16 @@ cdef class Scattered(Call):
         elif what == SCATTER_WITH:
             if given != 4 or kwargs is None or len(kwargs) != 1 or kwargs.get("reduce") != "add":
                 return False
-        elif what == SCATTER_REDUCE:
-            if given < 5 or given > 6 or args[4] not in ("sum", "mean"):
+        elif what == SCATTER_REDUCE or what == INDEX_REDUCE:
+            if given < 5 or given > 6 or args[4] not in ("sum", "mean", "prod"):
                 return False
-            mean[0] = args[4] == "mean"
+            made[0] = PRODUCT_OF_PLACE if args[4] == "prod" else SUM_OF_PLACE
+            if args[4] == "mean":
+                made[0] = QUOTIENT_OF_PLACE if what == SCATTER_REDUCE else MEAN_OF_PLACE
+            elif what == INDEX_REDUCE and made[0] == SUM_OF_PLACE:
+                return False
+            if made[0] == PRODUCT_OF_PLACE and x.format == RM_FORMAT_F64:
+                return False
             first = args[5] if given == 6 else True
             for key, v in kwargs.items() if kwargs else ():
                 if key != "include_self":
@@ -192,7 +243,7 @@ cdef class Scattered(Call):
             own[0] = first
         elif kwargs or (what == SCATTER_ADD and given != 4):
             return False
-        if what == INDEX_ADD or rows:
+        if what == INDEX_ADD or what == INDEX_REDUCE or rows:
             # Along its axis the index, which all others repeat.
             k, size = index.shape[0], index.stride[0]
             index.ndim = source.ndim
@@ -208,7 +259,7 @@ cdef class Scattered(Call):
         return True
 
     cdef object _by_rows(self, tuple args, rm_py_strided *x, const rm_py_strided *index, const rm_py_strided *source, bint add, bint mean):
-        """As run, where an index names whole rows of the first axis: rows of the source are added, or copied, as they lie."""
+        """As run, of sums and their quotients, where an index names whole rows of the first axis: rows of the source are added, or copied, as they lie."""
         cdef Operand to
         cdef int64_t n = index.shape[0], rows = x.shape[0], cols = 1, k, i
         cdef int d
@@ -251,20 +302,22 @@ cdef class Scattered(Call):
     cdef object run(self, tuple args, dict kwargs):
         cdef rm_py_strided x, index, source
         cdef Operand to
-        cdef int dim = 0
-        cdef bint add = True, mean = False, own = True, negative = False, good
-        cdef int64_t m = 1, elements = 1, i, k
+        cdef int dim = 0, made = SUM_OF_PLACE
+        cdef bint add = True, own = True, negative = False, good
+        cdef int64_t m = 1, elements = 1, i, left = 0
         cdef int64_t *place
         cdef char *values
+        cdef char *more
+        cdef Memory memory
         cdef ptrdiff_t size
         cdef rm_status status = 0
-        if not self._read(args, kwargs, &x, &index, &source, &dim, &add, &mean, &own, &negative):
+        if not self._read(args, kwargs, &x, &index, &source, &dim, &add, &made, &own, &negative):
             return NotImplemented
         for i in range(source.ndim):
             m *= source.shape[i]
             elements *= x.shape[i]
-        if dim == 0 and m > 0 and own and not negative and _are_rows(&x, &index, &source):
-            return self._by_rows(args, &x, &index, &source, add, mean)
+        if dim == 0 and m > 0 and own and not negative and made <= QUOTIENT_OF_PLACE and _are_rows(&x, &index, &source):
+            return self._by_rows(args, &x, &index, &source, add, made == QUOTIENT_OF_PLACE)
         if m > MANY or elements > MANY:
             return NotImplemented
         out = args[0] if self.into == FIRST else args[0].new_empty(args[0].shape)
@@ -273,10 +326,13 @@ cdef class Scattered(Call):
         if self.into == FIRST and not (_apart_from(&to, &index) and _apart_from(&to, &source)):
             return NotImplemented
         size = _SIZES[x.format]
-        place = <int64_t *>malloc(8 * (3 * m + 2 * to.n))
-        if place is NULL:
-            raise MemoryError("no memory for places")
+        # Behind places and values a product has its results, and what it leaves open.
+        memory = Memory(8 * (3 * m + 2 * to.n) + (
+            0 if made <= QUOTIENT_OF_PLACE else 8 * (5 * to.n + 3 * m + 1) if made == MEAN_OF_PLACE else 69 * to.n + 4 * m
+        ))
+        place = <int64_t *>memory.data
         values = <char *>(place + 2 * m)
+        more = <char *>(place + 3 * m + 2 * to.n)
         index.format = RM_FORMAT_F64  # any format of 8 bytes, to copy them
         with nogil:
             rm_py_spread(&index, index.ndim, index.shape, <char *>(place + m))
@@ -286,20 +342,27 @@ cdef class Scattered(Call):
                 if negative:
                     for i in range(m):
                         values[(i + 1) * size - 1] = values[(i + 1) * size - 1] ^ <char>0x80
-                if self.into == NEW:
-                    memcpy(to.data, x.data, to.n * size)
-                if not own:
-                    for i in range(m):
-                        memset(to.data + place[i] * size, 0, size)
-                if add:
-                    status = rm_index_add(x.format, to.n, 1, to.data, size, size, m, place, 8, values, size, size)
-                    if mean and status == 0:
-                        _means(x.format, to.n, 1, to.data, m, place, own, <double *>(place + 3 * m))
+                if made == PRODUCT_OF_PLACE:
+                    left = _scattered_products(x.format, to.n, 1, x.data, m, place, values, own, more + 60 * to.n + 4 * m,
+                                               <unsigned char *>more + 68 * to.n + 4 * m, more, &status)
+                    if left == 0 and status == 0:
+                        memcpy(to.data, more + 60 * to.n + 4 * m, to.n * size)
+                elif made == MEAN_OF_PLACE:
+                    status = _means_of_places(x.format, to.n, x.data, m, place, values, own, to.data, more)
                 else:
-                    for i in range(m):
-                        memcpy(to.data + place[i] * size, values + i * size, size)
-            free(place)
-        if not good:
+                    if self.into == NEW:
+                        memcpy(to.data, x.data, to.n * size)
+                    if not own:
+                        for i in range(m):
+                            memset(to.data + place[i] * size, 0, size)
+                    if add:
+                        status = rm_index_add(x.format, to.n, 1, to.data, size, size, m, place, 8, values, size, size)
+                        if made == QUOTIENT_OF_PLACE and status == 0:
+                            _means(x.format, to.n, 1, to.data, m, place, own, <double *>(place + 3 * m))
+                    else:
+                        for i in range(m):
+                            memcpy(to.data + place[i] * size, values + i * size, size)
+        if not good or left != 0:
             return NotImplemented
         _raise(status)
         return out

@@ -199,7 +199,7 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return None if into == "out" else _core.Foreach(_core.Elementwise(into="new", **recipe), lists, into == "first")
     if name in ("fused_adam", "fused_adamw", "fused_sgd"):
         return _core.Fused(name.removeprefix("fused_"))
-    if name in ("scatter_add", "index_add", "index_put", "put", "scatter_with", "scatter_reduce"):
+    if name in ("scatter_add", "index_add", "index_put", "put", "scatter_with", "scatter_reduce", "index_reduce"):
         return None if into == "out" else _core.Scattered(name, into)
     if OPERATORS[overload].way == "draws":
         return _drawn(overload, name, into)
