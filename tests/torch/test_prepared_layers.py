@@ -81,9 +81,7 @@ def group_norms(dtype):
 def batch_norms(dtype):
     forward, legit = aten.native_batch_norm.default, aten._native_batch_norm_legit
     w, b = tensor(dtype, 3, seed=2), tensor(dtype, 3, seed=3)
-    sure = (
-        None if dtype is not torch.float64 else False
-    )  # running statistics beside a boundary of rounding are taken from rationals
+    sure = None  # running statistics beside a boundary of rounding are taken from rationals
     for shape in ((4, 3), (2, 3, 5), (1, 3, 2, 2), (2, 3, 1, 2)):
         for k, x in enumerate(
             (
@@ -614,3 +612,62 @@ def test_means_that_are_midpoints(n):
     if n == 8:  # the data have midpoints; the control adds in float32
         assert sum((v * 2).denominator == 1 and v.denominator == 2 and v > 2**23 for v in exact) > 2
         assert (x.mean(1, dtype=np.float32) != mean).any()
+
+
+def channels_of_doubles():
+    """Of four elements each, an old statistic and a momentum: ordinary ones; beside midpoints of the mixture, and on them; cancelling, as large and as small
+    as binary64 has them, equal, of both signs."""
+    generator = np.random.default_rng(8)
+    ulp = 2.0**-52
+    for k in range(8):
+        x = generator.standard_normal(4) * 2.0 ** generator.integers(-8, 8, 4)
+        yield x, x.mean(), 0.5
+        yield x + 1e8, 1e8, 0.1
+        yield (
+            np.array([1 + k * ulp, 1 + (k + 1) * ulp, 1 + k * ulp, 1 + (k + 1) * ulp]),
+            1.0,
+            0.25,
+        )  # fourths and eighths of an ulp
+        for rest in (0.0, 2.0**-80, -(2.0**-80), 2.0**-104):
+            yield np.array([1 + 2 * k * ulp, 1 + (2 * k + 2) * ulp, rest, -rest + rest * ulp]), 0.5, 0.5
+        yield x * 2.0**-1070, 2.0**-1073, 0.5
+        yield x * 2.0**-530, 0.0, 0.5
+        yield x * 2.0**505, 3.0, 0.5
+        yield x * 2.0**1000, -1e305, 0.5
+        yield np.array([x[0], -x[0], x[1], -x[1]]), 0.0, 0.1
+        yield np.full(4, x[0]), 0.0, 0.1
+    yield np.zeros(4), 0.0, 0.1
+    yield np.array([2.0**-1074, 0, 0, 0]), 0.0, 0.1
+    yield np.array([-(2.0**-1074), 0, 0, 0]), 0.0, 0.1
+    yield np.array([1.0, np.inf, 0, 0]), 1.0, 0.1
+    yield np.array([1.0, 2, 3, 4]), np.nan, 0.1
+    yield np.array([1e308, -1e308, 1e308, -1e308]), 1.0, 0.0
+
+
+def test_running_statistics_of_doubles(general):
+    """Against rationals. The control: sums and products of binary64 in their place give others."""
+    by_prepared = naive = 0
+    for x, old, momentum in channels_of_doubles():
+        mean, var = torch.tensor([old], dtype=torch.float64), torch.tensor([abs(old)], dtype=torch.float64)
+        del general[:]
+        with rt.reproducible():
+            aten.native_batch_norm.default(torch.tensor(x)[:, None], None, None, mean, var, True, momentum, 1e-5)
+        by_prepared += aten.native_batch_norm.default not in general
+        if not np.isfinite(x).all() or not np.isfinite(old):
+            assert all(t.isnan() for t in (mean, var))
+            continue
+        exact = [Fraction(v) for v in x.tolist()]
+        middle, m = sum(exact) / 4, Fraction(momentum)
+        news = middle, sum((v - middle) ** 2 for v in exact) / 3
+        with np.errstate(all="ignore"):
+            plain = x.mean(), x.var(ddof=1)
+        for found, before, new, other in zip((mean, var), (old, abs(old)), news, plain, strict=True):
+            want = (1 - m) * Fraction(before) + m * new
+            try:
+                value = float(want)
+            except OverflowError:
+                value = float("inf") if want > 0 else float("-inf")
+            assert found.numpy().tobytes() == np.array([value]).tobytes(), (x, old, momentum, found.item(), value)
+            with np.errstate(all="ignore"):
+                naive += bool((1 - momentum) * before + momentum * other != value)
+    assert by_prepared > 40 and naive > 40

@@ -370,7 +370,7 @@ cdef const double *_few_elements(const Operand *x, const Normed *s, int64_t c, c
     cdef int64_t i, n = s.before * s.behind
     for i in range(s.before):
         memcpy(row + i * part, x.data + (i * s.kept + c) * part, part)
-    if n > FEW_OF_CHANNEL or x.format == RM_FORMAT_F64 or rm_py_converted(x.format, RM_FORMAT_F64, n, row, row + 8 * n) != 0:
+    if n > FEW_OF_CHANNEL or rm_py_converted(x.format, RM_FORMAT_F64, n, row, row + 8 * n) != 0:
         return NULL
     return <const double *>(row + 8 * n)
 
@@ -406,7 +406,9 @@ cdef bint _mixed_again(int64_t n, const double *x, int which, double momentum, d
     their sum errs by n u of theirs: n^2 u^2 n a, and the quotient by less than 8 u^2 a more. A difference d has its error, two-sum's lesser part
     less that of m: it errs by u^2 (|d| + |m|) and by that of m. In its square d^2 + 2 d e the rest e^2 < 4 u^2 (|d| + |m|)^2 is left out, and what is added
     to the errors of the sum has three roundings of u^2 (|d| + |m|)^2 each at most 4 times. All of it is less than 32 (n + 4)^2 u^2 times the mean
-    of a, or of (|d| + |m| + a)^2. Products with factors, exact or in two parts, and their sum add 2^-100 of their magnitudes."""
+    of a, or of (|d| + |m| + a)^2. Products with factors, exact or in two parts, and their sum add 2^-100 of their magnitudes. What is
+    below the normal numbers errs by 2^-1074 an operation, of which there are fewer than 2^14, and momentum is below 2^30: 2^-1000 is more. Where something
+    overflows, nothing is decided."""
     cdef double error, high = 0, low = 0, m, m_low, d, p, e, magnitude = 0, size = 0, factor, factor_low, a, a_low, b, b_low
     cdef double ends[2]
     cdef char other[8]
@@ -443,7 +445,12 @@ cdef bint _mixed_again(int64_t n, const double *x, int which, double momentum, d
     high = _two_sum(a, b, &low)
     low += a_low + b_low
     error = 33.0 * (n + 4) * (n + 4) * ldexp(1, -106) * size * fabs(momentum) + ldexp(1, -100) * (fabs(a) + fabs(b)) + ldexp(1, -1000)
-    ends[0], ends[1] = _to_odd(high, low - error), _to_odd(high, low + error)
+    if not fabs(high) + fabs(low) + error < INFINITY:
+        return False
+    if kept == RM_FORMAT_F64:
+        ends[0], ends[1] = high + (low - error), high + (low + error)
+    else:
+        ends[0], ends[1] = _to_odd(high, low - error), _to_odd(high, low + error)
     return (rm_py_converted(RM_FORMAT_F64, kept, 1, &ends[0], to) == 0 and rm_py_converted(RM_FORMAT_F64, kept, 1, &ends[1], other) == 0
             and memcmp(to, other, _SIZES[kept]) == 0)
 
@@ -473,6 +480,8 @@ cdef bint _mixture(const Operand *x, const Normed *s, int which, const double *n
             low[c] = high[c] = 0  # what is kept is the old one
         elif (before[c] == 0 or momentum == 1) and ((new[c] == 0 and errors[c] == 0) or momentum == 0):
             low[c] = high[c] = 0
+        elif not fabs(a) + fabs(b) + error < INFINITY:
+            return False
     if rm_py_converted(RM_FORMAT_F64, kept.format, channels, low, to) or rm_py_converted(RM_FORMAT_F64, kept.format, channels, high, other):
         return False
     for c in range(channels):
@@ -487,21 +496,35 @@ cdef bint _mixture(const Operand *x, const Normed *s, int which, const double *n
 
 cdef rm_status _channel_statistics(const Operand *x, const Normed *s, char *row, double *found, double *errors) noexcept nogil:
     """The mean of each channel, and then the variance of each, divided by the number of its elements less 1, in binary64, with bounds of
-    their errors. A row has room for 16 bytes an element."""
+    their errors. A row has room for 16 bytes an element.
+
+    Statistics of binary64 may leave its range: one beyond it, of finite elements, has an infinite error, and one below it is 0. It is 0 exactly where no element
+    is below 2^-400, as those are multiples of 2^-452, and so are sums; squares are multiples of 2^-904."""
     cdef int64_t c, i, n = s.before * s.behind
     cdef const double *few
+    cdef bint wide = x.format == RM_FORMAT_F64, finite, tiny
     cdef double two[2]
     cdef double off[2]
     cdef rm_status status = 0
     for c in range(s.kept):
         few = _few_elements(x, s, c, row)
-        if few is not NULL:
+        if few is not NULL and not wide:
             _few_statistics(n, few, two, off)
         else:
             status |= rm_mean(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &two[0])
             status |= rm_var(x.format, n, row, _SIZES[x.format], RM_FORMAT_F64, &two[1], 1.0)
             for i in range(2):
                 off[i] = 1.1102230246251565e-16 * fabs(two[i]) if two[i] != 0 else 0
+            if wide and (two[0] == 0 or two[1] == 0 or isinf(two[1])):
+                finite, tiny = True, False
+                for i in range(n):
+                    finite = finite and fabs((<double *>row)[i]) < INFINITY
+                    tiny = tiny or 0 < fabs((<double *>row)[i]) < ldexp(1, -400)
+                for i in range(2):
+                    if tiny and two[i] == 0:
+                        off[i] = ldexp(1, -1000)
+                if isinf(two[1]) and finite:
+                    two[1], off[1] = 0, INFINITY
         for i in range(2):
             found[i * s.kept + c], errors[i * s.kept + c] = two[i], off[i]
     return status
@@ -563,8 +586,8 @@ cdef class BatchNorm(Call):
             return made, args[0].new_empty(0), args[0].new_empty(0)
         if s.before * s.behind < 2:
             return NotImplemented
-        for i in range(2):  # binary64 does not decide statistics of its own format
-            if kept[i].data is not NULL and (x.n > MANY or x.format == RM_FORMAT_F64 or (
+        for i in range(2):  # of binary64, plain sums alone tell the rounding of statistics
+            if kept[i].data is not NULL and (x.n > MANY or (x.format == RM_FORMAT_F64 and s.before * s.behind > FEW_OF_CHANNEL) or (
                     kept[i].format != x.format and (_SIZES[x.format] != 2 or kept[i].format != RM_FORMAT_F32))):
                 return NotImplemented
         made, found, deviation = _new(args[0], x.shape, x.ndim, &y), args[0].new_empty(s.kept), args[0].new_empty(s.kept)
