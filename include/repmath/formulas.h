@@ -57,6 +57,14 @@ RM_API rm_status rm_formula(int formula, int format, int64_t n, double a, const 
  * are contiguous, any alignment. A NaN becomes the canonical one. The arrays must not overlap (RM_ERR_OVERLAP). */
 RM_API rm_status rm_convert(int from, int to, int64_t n, const void *x, void *out);
 
+/* Gated linear units in a format below binary64: rows of 2 n elements are halves a and b, all next to each other.
+ * out[r, i] = RN(a[r, i] s) of `rows` rows of n, where s = 1/(1 + exp(-b[r, i])); the gradient has the rows of x, RN(g s) in
+ * the place of a and RN(g a s (1 - s)) in that of b, for g received with the rows of the result. Infinities follow IEEE 754's
+ * rules for each operation, and the limits of s and s (1 - s); a NaN result is the canonical one. out overlaps nothing
+ * (RM_ERR_OVERLAP). */
+RM_API rm_status rm_glu(int format, int64_t rows, int64_t n, const void *x, void *out);
+RM_API rm_status rm_glu_gradient(int format, int64_t rows, int64_t n, const void *g, const void *x, void *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -180,6 +180,8 @@ cdef extern from "repmath/repmath.h":
                                 int64_t *left) nogil
     rm_status rm_formula(int formula, int format, int64_t n, double a, const void *x, const void *y, const void *z, void *out) nogil
     rm_status rm_convert(int from_format, int to_format, int64_t n, const void *x, void *out) nogil
+    rm_status rm_glu(int format, int64_t rows, int64_t n, const void *x, void *out) nogil
+    rm_status rm_glu_gradient(int format, int64_t rows, int64_t n, const void *g, const void *x, void *out) nogil
     int RM_FORMULA_SCALED, RM_FORMULA_OVER, RM_FORMULA_UNDER, RM_FORMULA_ADDED, RM_FORMULA_PLUS, RM_FORMULA_BETWEEN
     int RM_FORMULA_PRODUCT, RM_FORMULA_QUOTIENT, RM_FORMULA_TANH, RM_FORMULA_SIGMOID
     int RM_FORMULA_MAX_SCALAR, RM_FORMULA_MIN_SCALAR, RM_FORMULA_MAX, RM_FORMULA_MIN, RM_FORMULA_GATE, RM_FORMULA_MIX

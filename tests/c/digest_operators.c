@@ -336,6 +336,17 @@ static void formulas(void) {
   free(x), free(y), free(z);
 }
 
+/* Rows of two halves; formats below binary64. */
+static void gates(void) {
+  if (F->id == RM_FORMAT_F64) return;
+  void *x = numbers(2 * N, 61), *g = numbers(N, 62), *out = blank(2 * N);
+  ok(rm_glu(F->id, 1, N, x, out), "glu");
+  show("glu", "value", out, N);
+  ok(rm_glu_gradient(F->id, 1, N, g, x, out), "glu");
+  show("glu", "gradient", out, 2 * N);
+  free(x), free(g), free(out);
+}
+
 /* Elements of the format, rounded to each one. */
 static void conversions(void) {
   static const struct {
@@ -426,6 +437,7 @@ int main(int argc, char **argv) {
     pool();
     optimizers();
     formulas();
+    gates();
     conversions();
     transforms();
   }

@@ -210,6 +210,34 @@ def conversions(lib, rng):
     return found
 
 
+def gates(lib, rng):
+    """Halves and gradients that are infinite, NaN, tiny, or have factors of 2^128 and more, each in its own call, with the exceptions; and beside
+    boundaries of rounding."""
+    libm, found = ctypes.CDLL(None), []
+    inf, nan, most = np.inf, np.nan, float(np.finfo("f4").max)
+    for g in (1.0, -3.0, 0.0, most, inf, nan):
+        for a in (1.0, -0.0, most, -inf, nan):
+            for b in (0.0, 1.0, -201.0, inf, -inf, nan, 2.0**-24):
+                given = [np.full(n, v, np.float32) for n, v in ((9, g), (9, a), (9, b))]
+                found += _gate(lib, libm, *given)
+    odd = rng.integers(1, 64, 256) * rng.choice([-1.0, 1.0], 256) * 2.0**-149
+    some = np.ldexp(rng.choice([-1.0, 1.0], 256), rng.integers(-149, -15, 256))
+    one, none, few = np.ones(256), np.zeros(256), rng.integers(-8, 9, 256) * 2.0**-24
+    for columns in ((odd, one, some), (one, odd, some), (odd, one, none), (one, -one, few), (odd, odd * 2.0**149, few)):
+        found += _gate(lib, libm, *(v.astype(np.float32) for v in columns))
+    return found
+
+
+def _gate(lib, libm, g, a, b):
+    x, n = np.concatenate([a, b]), len(a)
+    value, slopes = np.zeros(n, np.float32), np.zeros(2 * n, np.float32)
+    libm.feclearexcept(61)
+    assert lib.rm_glu(2, I64(1), I64(n), pointer(x), pointer(value)) == OK
+    raised = libm.fetestexcept(13)
+    assert lib.rm_glu_gradient(2, I64(1), I64(n), pointer(g), pointer(x), pointer(slopes)) == OK
+    return [raised, libm.fetestexcept(13), *bits(value).tolist(), *bits(slopes).tolist()]
+
+
 _RATIO = (Fraction(0.1) * Fraction(0.3)).limit_denominator(2**52)
 CANCELLING = (
     -float(_RATIO.numerator),
@@ -698,6 +726,7 @@ OPERATIONS = {
     "src/blas/conv/conv_window.h": ["convolved"],
     "src/elementwise/special.h": ["flags_of_arrays"],
     "src/nn/formula/convert.h": ["conversions"],
+    "src/nn/formula/gate.h": ["gates"],
     "src/nn/formula/known.h": ["formula_sums"],
     "src/nn/formula/fused.h": ["fused_formulas"],
     "src/nn/formula/quick.h": ["quick_formulas"],

@@ -319,6 +319,7 @@ cdef class GateGradient(Call):
         cdef Memory memory
         cdef char *to
         cdef bint good = True
+        cdef rm_status status
         if kwargs or not 2 <= len(args) <= 3:
             return NotImplemented
         held_g, held_x = _read(args[0], &g), _read(args[1], &x)
@@ -330,6 +331,11 @@ cdef class GateGradient(Call):
             if g.shape[d] != (x.shape[d] // 2 if d == dim else x.shape[d]):
                 return NotImplemented
         out = _new(args[1], x.shape, x.ndim, &made)
+        if x.format != RM_FORMAT_F64:
+            with nogil:
+                status = rm_glu_gradient(x.format, outer, x.shape[dim] // 2 * inner, g.data, x.data, made.data)
+            _raise(status)
+            return out
         half, part = x.n // 2, x.shape[dim] // 2 * inner * _SIZES[x.format]
         memory = Memory(2 * x.n * _SIZES[x.format])
         to = memory.data + x.n * _SIZES[x.format]

@@ -270,6 +270,20 @@ cdef class Steps(Call):
     def __dealloc__(self):
         free(self.steps)
 
+    cdef object _gated(self, object x, const rm_py_strided *half, int64_t n, int dim):
+        """The halves of a contiguous tensor of n elements, of which `half` has the shape, in a format below binary64."""
+        cdef Operand made
+        cdef rm_status status
+        cdef int64_t part = 1
+        cdef int d
+        for d in range(dim, half.ndim):
+            part *= half.shape[d]
+        out = _new(x, half.shape, half.ndim, &made)
+        with nogil:
+            status = rm_glu(half.format, n // (2 * part), part, half.data, made.data)
+        _raise(status)
+        return out
+
     cdef bint _read(self, tuple args, dict kwargs, rm_py_strided *tensor, int64_t *sizes, double *number) except -1:
         """Whether the arguments are those of the steps. Sets the tensors and numbers."""
         cdef int i, k = 0, given = <int>len(args), left = <int>len(kwargs) if kwargs else 0
@@ -332,6 +346,8 @@ cdef class Steps(Call):
             if not 0 <= dim < tensor[0].ndim or tensor[0].shape[dim] % 2 != 0 or not _is_dense(&tensor[0]):
                 return NotImplemented
             tensor[0].shape[dim] //= 2
+            if tensor[0].format != RM_FORMAT_F64 and sizes[0] > 0:
+                return self._gated(args[0], &tensor[0], sizes[0], dim)
             tensor[1] = tensor[0]
             tensor[1].data += tensor[1].stride[dim] * tensor[1].shape[dim]
             sizes[0] //= 2

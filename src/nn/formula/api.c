@@ -55,3 +55,24 @@ rm_status rm_convert(int from, int to, int64_t n, const void *x, void *out) {
   rm_env_leave(env, rm_in_parts(n, 4 * GRAIN, converted, &c));
   return RM_OK;
 }
+
+static uint32_t gated(const void *context, int64_t begin, int64_t end) { return rm_nn_kernels()->gate(context, begin, end); }
+
+static rm_status gate(const rm_gate_problem *p, int gradient) {
+  if (!rm_nn_kernels()) return RM_ERR_ISA;
+  const rm_status status = rm_gate_check(p, gradient);
+  if (status || p->rows == 0 || p->n == 0) return status;
+  const rm_env env = rm_env_enter();
+  rm_env_leave(env, rm_in_parts(p->rows * p->n, GRAIN, gated, p));
+  return RM_OK;
+}
+
+rm_status rm_glu(int format, int64_t rows, int64_t n, const void *x, void *out) {
+  const rm_gate_problem p = {.format = format, .rows = rows, .n = n, .x = x, .out = out};
+  return gate(&p, 0);
+}
+
+rm_status rm_glu_gradient(int format, int64_t rows, int64_t n, const void *g, const void *x, void *out) {
+  const rm_gate_problem p = {format, rows, n, g, x, out};
+  return gate(&p, 1);
+}

@@ -56,3 +56,19 @@ rm_status rm_convert_check(int from, int to, int64_t n, const char *x, const cha
                   written = (uintptr_t)n * (uintptr_t)so;
   return at + read <= made || made + written <= at ? RM_OK : RM_STATUS(RM_ERR_OVERLAP, OUT);
 }
+
+rm_status rm_gate_check(const rm_gate_problem *p, int gradient) {
+  enum { FORMAT = 1, ROWS, N, FIRST };
+  if (p->format < 0 || p->format >= RM_F64) return RM_STATUS(RM_ERR_ENUM, FORMAT);
+  if (p->rows < 0) return RM_STATUS(RM_ERR_SIZE, ROWS);
+  if (p->n < 0 || (p->rows > 0 && p->n > INT64_MAX / 16 / p->rows)) return RM_STATUS(RM_ERR_SIZE, N);
+  if (p->rows == 0 || p->n == 0) return RM_OK;
+  if (gradient && !p->g) return RM_STATUS(RM_ERR_NULL, FIRST);
+  if (!p->x) return RM_STATUS(RM_ERR_NULL, FIRST + gradient);
+  if (!p->out) return RM_STATUS(RM_ERR_NULL, FIRST + gradient + 1);
+  const uintptr_t half = (uintptr_t)p->rows * (uintptr_t)p->n * (uintptr_t)rm_size_of(p->format);
+  const uintptr_t g = (uintptr_t)p->g, x = (uintptr_t)p->x, to = (uintptr_t)p->out, end = to + (gradient ? 2 * half : half);
+  if ((x < end && to < x + 2 * half) || (gradient && g < end && to < g + half))
+    return RM_STATUS(RM_ERR_OVERLAP, FIRST + gradient + 1);
+  return RM_OK;
+}

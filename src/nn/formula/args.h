@@ -22,6 +22,17 @@ rm_status rm_formula_check(rm_formula_problem *problem);
 /* Evaluates the elements [begin, end). Returns RM_FLAG_* bits. */
 typedef uint32_t rm_formula_fn(const rm_formula_problem *problem, int64_t begin, int64_t end);
 
+/* Rows of 2 n elements, two halves, and of n for g (gate.h); g NULL: the value. */
+typedef struct {
+  int format;
+  int64_t rows, n;
+  const char *g, *x;
+  char *out;
+} rm_gate_problem;
+/* Evaluates [begin, end) of the rows' n elements. Returns RM_FLAG_* bits. */
+typedef uint32_t rm_gate_fn(const rm_gate_problem *problem, int64_t begin, int64_t end);
+rm_status rm_gate_check(const rm_gate_problem *problem, int gradient);
+
 /* Rounds n elements of format `from`, next to each other, to format `to`. Returns RM_FLAG_* bits. */
 typedef uint32_t rm_convert_fn(int from, int to, int64_t n, const char *x, char *out);
 rm_status rm_convert_check(int from, int to, int64_t n, const char *x, const char *out);

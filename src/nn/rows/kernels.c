@@ -2,6 +2,7 @@
 #include "kernels.h"
 #include "../optim/clip_step.h"
 #include "../formula/convert.h"
+#include "../formula/gate.h"
 #include "../formula/loop.h"
 #include "../formula/odd.h"
 #include "../formula/quick.h"
@@ -38,6 +39,7 @@ const struct rm_nn_kernels RM_ISA_SYMBOL(rm_nn_table) = {
     {rm_quick_formula_f16, rm_quick_formula_bf16, rm_quick_formula_f32, rm_formula_f64},
     rm_quick_formula_odd,
     rm_convert_elements,
+    rm_gate,
     &RM_ISA_SYMBOL(rm_loss_table),
     &RM_ISA_SYMBOL(rm_pool_table),
     &RM_ISA_SYMBOL(rm_sample_table),

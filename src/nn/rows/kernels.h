@@ -127,6 +127,7 @@ struct rm_nn_kernels {
   rm_formula_fn *formula[4];
   rm_formula_fn *odd; /* of the formulas below binary64 */
   rm_convert_fn *convert;
+  rm_gate_fn *gate;
 
   const struct rm_loss_kernels *losses; /* loss/kernels.h */
   const struct rm_pool_kernels *pooling; /* pool/kernels.h */
