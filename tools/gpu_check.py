@@ -222,6 +222,13 @@ def calls(report: Report, build: pathlib.Path) -> None:
             ("cross_entropy_backward", (np.ones((), dtype), x, target), {}), ("mse_loss", (x, y), {}),
         ]:  # fmt: skip
             one(f"nn.{name} {kind}", getattr(repmath.nn, name), arguments, keywords)
+        long, words = (generator.standard_normal((16, 50257)) * 4).astype(dtype), generator.integers(0, 50257, 16)
+        for rows in (long, specials(long)):
+            for name, arguments in [
+                ("softmax", (rows,)), ("log_softmax", (rows,)), ("logsumexp", (rows,)), ("layer_norm", (rows, 50257)),
+                ("rms_norm", (rows, 50257)), ("cross_entropy", (rows, words)), ("cross_entropy_backward", (np.ones((), dtype), rows, words)),
+            ]:  # fmt: skip
+                one(f"nn.{name} {kind}, rows of 50257", getattr(repmath.nn, name), arguments, {})
         for name, arguments, keywords in [
             ("sum", (x,), {"axis": 1}), ("sum", (x,), {"axis": 0}), ("sum", (x,), {}), ("mean", (x,), {"axis": 1}),
             ("var", (x,), {"axis": 1}), ("cumsum", (x,), {"axis": 1}), ("matmul", (x, w), {}), ("matmul", (w.T, y.T), {}),
@@ -414,6 +421,16 @@ def times(report: Report, build: pathlib.Path) -> None:
         compare(f"cross_entropy {kind}", ours, theirs, moved / 2)
         ours, theirs = partial(nn.layer_norm, rows, rows.shape[1]), partial(functional.layer_norm, rows, rows.shape[1:])
         compare(f"layer_norm {kind}", ours, theirs, moved)
+        few, step = (
+            sized(32, 2),
+            rows.shape[0] // sized(32, 2),
+        )  # the time must not depend on where rows are that the last kernel finishes
+        for where, places in (("apart", slice(None, None, step)), ("beside each other", slice(None, few))):
+            unfinished = rows.clone()
+            unfinished[places, 0] = torch.nan
+            ours, theirs = partial(nn.softmax, unfinished), partial(torch.softmax, unfinished, -1)
+            compare(f"softmax {kind}, a NaN in {few} rows {where}", ours, theirs, moved)
+        del unfinished
         del rows
         for n in (sized(1024, 8), sized(4096, 16)):
             a, b = normal(n, n, dtype=dtype), normal(n, n, dtype=dtype)

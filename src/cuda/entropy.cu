@@ -14,6 +14,8 @@
 
 RM_STATIC int64_t rm_rows_decide(const rm_entropy_share *s) { return s->n; } /* the accurate phase alone runs shares */
 
+#include "entropy_whole.h"
+
 namespace {
 
 RM_STATIC void each_of_classes(const void *operation, int64_t row, rm_row_state *state) {
@@ -69,8 +71,9 @@ extern "C" rm_status rm_cuda_cross_entropy(int format, const rm_cross_entropy_pr
   const entropy_memory memory(&f, s);
   if (!memory.work.data) return RM_ERR_DEVICE;
   if (rows > 0) {
-    const rm_status enqueued = each ? each_row<rm_entropy, each_of_classes>(f, rows, n, 5, rm_entropy_each_accurate, stream)
-                                    : each_row<rm_entropy, loss_of_classes>(f, rows, n, 5, rm_entropy_loss_accurate, stream);
+    const rm_status enqueued =
+        each ? each_row<rm_entropy, each_of_classes>(f, rows, n, 5, rm_entropy_each_accurate, stream, whole_losses<true>)
+             : each_row<rm_entropy, loss_of_classes>(f, rows, n, 5, rm_entropy_loss_accurate, stream, whole_losses<false>);
     if (enqueued) return enqueued;
   }
   return each ? launched() : rm_entropy_total(f, s);
@@ -87,5 +90,6 @@ extern "C" rm_status rm_cuda_cross_entropy_backward(int format, const rm_cross_e
   if (!memory.work.data) return RM_ERR_DEVICE;
   const rm_status divided = rm_entropy_divide(f, s);
   if (divided) return divided;
-  return each_row<rm_entropy, gradient_of_classes>(f, problem->rows, problem->n, 5, rm_entropy_gradient_accurate, stream);
+  return each_row<rm_entropy, gradient_of_classes>(f, problem->rows, problem->n, 5, rm_entropy_gradient_accurate, stream,
+                                                   whole_entropy_gradients);
 }

@@ -24,6 +24,7 @@ RM_STATIC void rm_rows_add(const rm_norm_share *, rm_dd_ball *sum, rm_dd_ball *s
 }
 
 #include "norms_weight.h"
+#include "norms_whole.h"
 
 namespace {
 
@@ -68,7 +69,7 @@ rm_status rm_cuda_normalize(int format, const rm_norm_sets *sets, const void *x,
   const rm_status status = rm_norm_check(&f, &call);
   if (status || f.sets[0] == 0) return status;
   return each_row<rm_norm_problem, rm_norm_forward_set>(f, f.sets[0] * f.sets[1], f.outer * f.inner, 3, rm_norm_accurate,
-                                                        stream);
+                                                        stream, whole_norm);
 }
 
 rm_status rm_cuda_normalize_backward(int format, const rm_norm_sets *sets, const void *g, const ptrdiff_t *sg, const void *x,

@@ -73,36 +73,44 @@ namespace {
 #ifndef RM_CFG_ROW_SHARED
 #define RM_CFG_ROW_SHARED 8192 /* so that rows of either kind are short */
 #endif
+#define RM_WHOLE_SHARED (5 * RM_CFG_ROW_SHARED / 2) /* and long rows of either kind too */
 inline char *shared_rows() {
-  __shared__ double memory[RM_CFG_ROW_SHARED / 8];
+  __shared__ double memory[RM_WHOLE_SHARED / 8];
   return reinterpret_cast<char *>(memory);
 }
 template <class K> bool shared_rows_fit(K *, int64_t bytes) { return bytes <= RM_CFG_ROW_SHARED; }
-#define RM_LAUNCH_ROWS(kernel, grid, bytes, stream, ...) RM_LAUNCH(kernel, grid, RM_ROW_THREADS, stream, __VA_ARGS__)
+template <class K> bool whole_row_fits(K *, int64_t bytes) { return bytes <= RM_WHOLE_SHARED; }
+#define RM_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...) RM_LAUNCH(kernel, grid, threads, stream, __VA_ARGS__)
 #else
 __device__ inline char *shared_rows() {
   extern __shared__ double rows_of_block[];
   return reinterpret_cast<char *>(rows_of_block);
 }
-/* Gives a kernel so much shared memory; false where two blocks have no room. */
-template <class K> bool shared_rows_fit(K *kernel, int64_t bytes) {
+/* Gives a kernel so much shared memory; false where `blocks` blocks have no room in what the attribute tells. */
+template <class K> bool shared_memory_fits(K *kernel, int64_t bytes, cudaDeviceAttr attribute, int blocks) {
   int device = 0, whole = 0;
   cudaFuncAttributes code;
-  if (cudaGetDevice(&device) == cudaSuccess &&
-      cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) == cudaSuccess &&
+  if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&whole, attribute, device) == cudaSuccess &&
       cudaFuncGetAttributes(&code, kernel) == cudaSuccess) {
-    const int64_t own = bytes + static_cast<int64_t>(code.sharedSizeBytes) + 1024; /* a block's, which the device adds */
-    if (2 * own > whole) return false;
+    const int64_t own = bytes + static_cast<int64_t>(code.sharedSizeBytes);
+    if (blocks * own > whole) return false;
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)) == cudaSuccess)
       return true;
   }
   (void)cudaGetLastError();
   return false;
 }
-#define RM_LAUNCH_ROWS(kernel, grid, bytes, stream, ...)                                                        \
-  do {                                                                                                          \
-    if (!rm_cuda_measures())                                                                                    \
-      kernel<<<static_cast<unsigned>(grid), RM_ROW_THREADS, static_cast<size_t>(bytes), stream>>>(__VA_ARGS__); \
+/* Whether two blocks have room in a multiprocessor, each with the kilobyte that the device adds; whether one has. */
+template <class K> bool shared_rows_fit(K *kernel, int64_t bytes) {
+  return shared_memory_fits(kernel, bytes + 1024, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 2);
+}
+template <class K> bool whole_row_fits(K *kernel, int64_t bytes) {
+  return shared_memory_fits(kernel, bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 1);
+}
+#define RM_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...)                                      \
+  do {                                                                                                   \
+    if (!rm_cuda_measures())                                                                             \
+      kernel<<<static_cast<unsigned>(grid), threads, static_cast<size_t>(bytes), stream>>>(__VA_ARGS__); \
   } while (0)
 #endif
 
@@ -121,23 +129,30 @@ __global__ void __launch_bounds__(RM_ROW_THREADS)
   }
 }
 
-/* accurate: accurate_rows, instantiated by the file of the accurate phase. */
+/* accurate: accurate_rows, instantiated by the file of the accurate phase. whole: each_whole_row, for long rows; NULL where
+ * an operator has none. */
 template <class Operation, rm_row_fn *row>
 rm_status each_row(const Operation &f, int64_t rows, int64_t n, int buffers,
                    rm_status (*accurate)(const Operation &f, const rm_undecided_set &undecided, cudaStream_t stream),
-                   rm_cuda_stream stream) {
+                   rm_cuda_stream stream,
+                   bool (*whole)(const Operation &f, int64_t rows, int64_t n, const rm_undecided_set &undecided,
+                                 cudaStream_t stream) = nullptr) {
   const cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (n > INT64_C(1) << 40) return RM_ERR_MEMORY;
-  row_memory memory(n, buffers, rows < 2048 ? rows : 2048, RM_ROW_MEMORY);
-  const bool shared = shared_rows_fit(rows_kernel<Operation, row>, memory.each);
-  const workspace work(shared ? 1 : memory.bytes(), s), bits(rm_undecided_set::bytes(rows), s);
+  const workspace bits(rm_undecided_set::bytes(rows), s);
   rm_undecided_set undecided;
-  const bool all = f.format == RM_F64;
-  if (!work.data || (!shared && !memory.set(work))) return RM_ERR_DEVICE;
-  const rm_status status = undecided_begin(&undecided, bits, rows, all);
-  if (status) return status;
-  if (!all)
-    RM_LAUNCH_ROWS((rows_kernel<Operation, row>), memory.workers, shared ? memory.each : 0, s, f, rows, memory, undecided);
+  const bool all = f.format == RM_F64; /* these have no fast phase */
+  const rm_status begun = undecided_begin(&undecided, bits, rows, all);
+  if (begun) return begun;
+  const row_memory of_all(n, buffers, rows < 2048 ? rows : 2048, RM_ROW_MEMORY);
+  const bool shared = shared_rows_fit(rows_kernel<Operation, row>, of_all.each);
+  if (!all && (shared || !whole || !whole(f, rows, n, undecided, s))) {
+    row_memory memory = of_all;
+    const workspace work(shared ? 1 : memory.bytes(), s);
+    if (!work.data || (!shared && !memory.set(work))) return RM_ERR_DEVICE;
+    RM_LAUNCH_SHARED((rows_kernel<Operation, row>), memory.workers, RM_ROW_THREADS, shared ? memory.each : 0, s, f, rows,
+                     memory, undecided);
+  }
   return accurate(f, undecided, s);
 }
 

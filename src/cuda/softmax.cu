@@ -13,12 +13,14 @@
 
 RM_STATIC int64_t rm_rows_decide(const rm_softmax_share *s) { return s->n; } /* the accurate phase alone runs shares */
 
+#include "softmax_whole.h"
+
 namespace {
 
 rm_status forward(rm_softmax_problem f, rm_cuda_stream stream) {
   const rm_status status = rm_softmax_check(&f);
   if (status || f.rows == 0) return status;
-  return each_row<rm_softmax_problem, rm_softmax_row>(f, f.rows, f.n, 2, rm_softmax_accurate, stream);
+  return each_row<rm_softmax_problem, rm_softmax_row>(f, f.rows, f.n, 2, rm_softmax_accurate, stream, whole_softmax);
 }
 
 rm_status backward(rm_softmax_gradient_problem f, rm_cuda_stream stream) {

@@ -17,6 +17,9 @@
 #define RM_CFG_ROW_THREADS 32 /* a barrier takes long here */
 #define RM_CFG_SORT_THREADS 32
 #define RM_CFG_RETRY_THREADS 64
+#define RM_CFG_WHOLE_THREADS 32
+#else
+#define RM_CFG_WHOLE_THREADS 256 /* as many as there are fibers */
 #endif
 #define RM_CFG_LISTED 5 /* so that others are in the map */
 #define RM_CFG_TABLE_THREADS 64

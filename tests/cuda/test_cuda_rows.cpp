@@ -341,6 +341,7 @@ int main() {
       const bool wide = format == RM_FORMAT_F64;
       cross_entropy({format, wide ? 7 : 14, wide ? 9 : 30, k % 5 == 1}, k, k);
       if (!wide && k < 3) cross_entropy({format, 2, 2000, false}, WIDE, k);
+      if (!wide) cross_entropy({format, 14, 1000, k % 3 == 1}, k, 6 * k); /* targets without probabilities or smoothing */
       if (wide) cross_entropy({format, 2, 300, false}, k % KINDS, k);
     }
   for (int format = 0; format < 4; format++)
@@ -367,8 +368,8 @@ int main() {
       norm_weights(format, SHORT, false, k, 5, 7, 3, 1);
     }
   for (int format = 0; format < 4; format++)
-    for (int k = 0; k < 6; k++) {
-      static const int64_t shapes[][2] = {{14, 33}, {7, 700}, {21, 3}, {2, 9000}, {14, 1}, {3, 0}};
+    for (int k = 0; k < 7; k++) {
+      static const int64_t shapes[][2] = {{14, 33}, {7, 700}, {21, 3}, {2, 9000}, {14, 1}, {3, 0}, {14, 1500}};
       int64_t rows = shapes[k][0], n = shapes[k][1];
       if (format == RM_FORMAT_F64 && n > 300) rows = 7, n = 300; /* every row is undecided */
       const layout l = {format, rows, n, k % 2 == 1};
@@ -379,7 +380,8 @@ int main() {
       backward("log_softmax_backward", l, k, k % 3, rm_log_softmax_backward, rm_cuda_log_softmax_backward);
     }
 #if defined(RM_TEST_EMULATE)
-  check(workspace_of_rows(400) - workspace_of_rows(200) > INT64_C(2000) * 400 * 32, "short rows are in shared memory");
+  check(workspace_of_rows(5000) < INT64_C(2000) * 5000 * 32, "long rows are in shared memory, in their format");
+  check(workspace_of_rows(6000) > INT64_C(2000) * 6000 * 32, "rows for which it has no room are not");
 #endif
   return checked();
 }

@@ -408,6 +408,54 @@ def test_what_threads_share_of_rows_of_f64_is_seen(tmp_path):
         assert f"FAILED {name}\n" in out, (name, out)
 
 
+def test_what_long_rows_decide_in_double_double(tmp_path):
+    """With bounds made larger many results of a row in shared memory are computed again in double-double, and rows with too many are put back
+    and left to the accurate phase; and the controls: a wrong term in either, and rows that are not put back, are seen."""
+    changes = {
+        "right": (),
+        "softmax_whole.h": (
+            "else rm_dd_ball_sub(&v, &v, &t), rm_dd_ball_sub",
+            "else rm_dd_ball_sub(&v, &v, &t), rm_dd_ball_add",
+        ),
+        "entropy_whole.h": ("rm_dd_ball_mul(&v, &divisor, &all);", "rm_dd_ball_add(&v, &divisor, &all);"),
+        "norms_whole.h": ("rm_dd_ball_div(&y, &y, &statistics.root);", "rm_dd_ball_mul(&y, &y, &statistics.root);"),
+        "whole_exp.h": ("if (i == skip) continue;", "if (i == skip + 1) continue;"),
+        "whole_rows.h": ("if (to != from) return;", "return;"),
+    }
+    compiled_for = {}
+    jobs = [(ROOT / "tests/cuda/test_cuda_rows.cpp", tmp_path, [])]
+    for name, change in changes.items():
+        folder = tmp_path / name.removesuffix(".h")
+        folder.mkdir()
+        for header in changes:
+            if header == "right":
+                continue
+            text = (ROOT / "src/cuda" / header).read_text()
+            if header == name:
+                assert change[0] in text
+                text = text.replace(*change)
+            for other in changes:
+                text = text.replace(f'"{other}"', f'"{folder / other}"')
+            (folder / header).write_text(re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
+        for source in ("softmax", "entropy", "norms"):
+            text = (ROOT / f"src/cuda/{source}.cu").read_text().replace(f'"{source}_whole.h"', f'"{folder / source}_whole.h"')
+            (folder / f"{source}.cu").write_text(re.sub(r'(#include )"(?!/)', rf'\1"{ROOT}/src/cuda/', text))
+            jobs.append((folder / f"{source}.cu", folder, ["-DRM_CFG_BOUND_SHRINK=0x1p9", *(FMA if HAS_FMA else [])]))
+        compiled_for[name] = folder
+    objects = compiled(jobs)
+    others = [f"src/cuda/{name}.cu" for name in ("memory", "softmax_accurate", "entropy_accurate", "norms_accurate")]
+    others += ["src/common/overlap.c", *(f"src/nn/{name}/args.c" for name in ("cross_entropy", "norm", "rows", "softmax"))]
+    seen = {}
+    for name, folder in compiled_for.items():
+        own = [objects[0], *(o for o in objects if o.parent == folder), *map(built, others)]
+        out = subprocess.run([linked(folder / "rows", own)], capture_output=True, text=True).stdout
+        seen[name] = set(re.findall(r"FAILED (.*)", out))
+    assert seen["right"] == set(), seen
+    assert "log_softmax" in seen["softmax_whole.h"] and "cross_entropy_backward" in seen["entropy_whole.h"], seen
+    assert "normalize" in seen["norms_whole.h"], seen
+    assert "softmax" in seen["whole_exp.h"] and "log_softmax" in seen["whole_rows.h"], seen
+
+
 def test_pooling_gives_the_cpu_bits(tmp_path):
     """And the control."""
     shared = ["src/cuda/pooling_accurate.cu", "src/nn/pool/args.c", "src/common/overlap.c"]
