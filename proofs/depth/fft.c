@@ -15,6 +15,7 @@ static vf64 depth_mul(vf64 a, vf64 b) {
 #define vf64_nmad(a, b, c) vf64_add(depth_mul(a, b), c)
 #include "../../src/fft/kernels.h"
 #include "../../src/fft/numbers.h"
+#define RM_FFT_UNROLL
 #define RM_FFT_TIER b64
 #define RM_FFT_PLANES 2
 #include "../../src/fft/passes.inc"
@@ -39,7 +40,14 @@ static void pass(int64_t r, int64_t m, int64_t s) {
   rm_fft_plan plan = {.n = r * m, .passes = 1};
   plan.pass[0] = (rm_fft_pass){r, m, ones, ones};
   const rm_fft_plan *const plans[1] = {&plan};
-  const rm_fft_work work = {1, plans, r * m, s, MOST + PAD, 1, {buffer[0], buffer[1]}, scratch};
+  const rm_fft_work work = {.rank = 1,
+                            .plan = plans,
+                            .n = r * m,
+                            .width = s,
+                            .plane = MOST + PAD,
+                            .half = 1,
+                            .buffer = {buffer[0], buffer[1]},
+                            .scratch = scratch};
   for (int i = 0; i < 2 * (MOST + PAD); i++) buffer[0][i] = 1.0, buffer[1][i] = 0.0;
   rm_fft_transform_b64(&work);
   snprintf(where, sizeof where, "radix %lld, m %lld, s %lld", (long long)r, (long long)m, (long long)s);

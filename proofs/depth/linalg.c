@@ -1,5 +1,6 @@
-/* How many roundings a term passes in the products of src/linalg/kernels.h, and in the columns between them (panels.c), as
- * they are called: the source of the library over depths. linalg LONGEST [ALLOWANCES LESS BY] */
+/* How many roundings a term passes in the products of src/linalg/kernels.h, in triangular solutions of them (approximate.c),
+ * and in the columns between them (panels.c), as they are called: the source of the library over depths. linalg LONGEST
+ * [ALLOWANCES LESS BY] */
 #include "vocabulary.h"
 
 #include "../../crlibm/simd/machine.h"
@@ -12,6 +13,8 @@ static vf64 depth_mul_err(vf64 a, vf64 b, vf64 p) { return (void)a, (void)b, (vo
 #define vf64_mul_err depth_mul_err
 #include "../../src/linalg/kernels.c"
 
+#define rm_linalg_kernels() (&RM_ISA_SYMBOL(rm_linalg_table))
+#include "../../src/linalg/approximate.c"
 #include "../../src/linalg/columns.c"
 
 enum { MOST_ROWS = 9, MOST_COLS = 19 };
@@ -83,6 +86,22 @@ static void entries(int64_t calls, int64_t alone, const double *ones) {
   }
 }
 
+/* Term t_ij x_j of row i in a solution, deeper than all others, and in one of several columns; its own rounding and the
+ * quotient are two more. */
+static void solutions(int64_t n, int64_t i, int64_t j, double *t, double *x) {
+  enum { COLUMNS = 3 };
+  char where[64];
+  snprintf(where, sizeof where, "n = %lld, %lld, %lld", (long long)n, (long long)i, (long long)j);
+  for (int64_t place = 0; place < n * n; place++) t[place] = 1.0;
+  for (int64_t place = 0; place < n * COLUMNS; place++) x[place] = 1.0;
+  t[i * n + j] = MARK + 1.0;
+  if (j < i) rm_approximate_lower(n, COLUMNS, t, n, 1, x, COLUMNS);
+  else rm_approximate_upper(n, COLUMNS, t, n, x, COLUMNS);
+  const int64_t chain = n < RM_LINALG_CHAIN ? n : RM_LINALG_CHAIN;
+  counted_with_room(record_of("solutions"), deepest(x + i * COLUMNS, 1, COLUMNS, COLUMNS) - MARK + 2.0,
+                    (double)(chain + n / RM_LINALG_CHAIN + 4) + 40.0, where);
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) return 2;
   if (argc > 2) depth_less = atof(argv[2]);
@@ -96,16 +115,19 @@ int main(int argc, char **argv) {
   }
   for (int64_t calls = 0; calls < 70; calls += 1 + calls / 3)
     for (int64_t alone = 0; alone < PANEL; alone++) entries(calls, alone, ones);
-  free(ones);
-  static const char *const all[] = {"plain",
-                                    "pair",
-                                    "triple",
-                                    "pair, second parts",
-                                    "triple, second parts",
-                                    "triple, third parts",
-                                    "entries",
-                                    "entries, pairs",
-                                    "entries, second parts"};
+  const int64_t most = longest < 700 ? longest : 700;
+  double *const t = malloc((size_t)(most * (most + 3)) * sizeof *t);
+  if (!t) return 3;
+  for (int64_t n = 2; n <= most; n += n < 40 ? 1 : n / 2 + 5) {
+    const int64_t step = n < 20 ? 1 : n / 6;
+    for (int64_t i = 0; i < n; i += step)
+      for (int64_t j = 0; j < n; j += step)
+        if (i != j) solutions(n, i, j, t, t + n * n);
+  }
+  free(ones), free(t);
+  static const char *const all[] = {
+      "plain",     "pair",    "triple",         "pair, second parts",   "triple, second parts", "triple, third parts",
+      "solutions", "entries", "entries, pairs", "entries, second parts"};
   int bad = 0;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) bad |= told(record_of(all[i]));
   return bad;

@@ -25,6 +25,10 @@ RM_FN void vf64_store_f32(float *p, vf64 a) { (void)p, (void)a; }
 RM_FN void vf64_store_f16(uint16_t *p, vf64 a) { (void)p, (void)a; }
 RM_FN void vf64_store_bf16(uint16_t *p, vf64 a) { (void)p, (void)a; }
 
+RM_FN void vf64_store_halves(double *low, double *high, vf64 a) {
+  EACH (q_ < RM_LANES / 2 ? low : high)[q_ % ((RM_LANES + 1) / 2)] = a.v[q_];
+}
+
 ONE(vf64_round_f32, x)
 ONE(vf64_abs, x)
 ONE(vf64_neg, x)

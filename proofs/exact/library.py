@@ -64,7 +64,7 @@ INSTEAD = {  # the macros of calls whose surroundings have other names: by sourc
     ("src/blas/conv/depthwise_weights.h", "rm_weights_round", "rm_round_vector"): "rm_round_vector_of_weights",
     ("src/blas/conv/kernels.c", "resolve_lanes", "rm_pair_to_odd"): "rm_pair_to_odd_of_lane",
     ("src/linalg/recurrence.c", "round_entry", "decide"): "decide_entry",
-    ("src/linalg/determinant.c", "determinant", "settle"): "settle_determinant",
+    ("src/linalg/determinant.c", "settle_by_factors", "settle"): "settle_determinant",
     ("src/rounding/sums.c", "put", "decide"): "decide_at_random",
     ("src/rounding/sums.c", "decide", "rm_round_dd"): "rm_round_dd_at_random",
     ("src/fft/decide.c", "rm_fft_decide_quickly", "rm_ball_round"): "rm_ball_round_of_number",

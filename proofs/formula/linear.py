@@ -13,8 +13,8 @@ from .algebra import Algebra, U, Unknown, Value, minus, number, plus
 from .host import Host, NotRead, text_of
 from .rows import A, Computed, at_most, error, product
 
-RECURRENCE, SYSTEM, DETERMINANT, COLUMNS = (
-    f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant", "columns")
+RECURRENCE, SYSTEM, DETERMINANT, RESIDUAL, COLUMNS = (
+    f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant", "residual", "columns")
 )
 PLAN = "src/fft/plan.c"
 ROUNDED = 1 + Fraction(1, 2**40)
@@ -188,6 +188,54 @@ def logarithms(root: pathlib.Path, algebra: Algebra) -> Pairs:
     return [(product(off, number(1 / ROUNDED)), h.values["err"])]
 
 
+def powers(terms: list[tuple], other: list[tuple]) -> list[tuple]:
+    """Products of two sums of (coefficient, atoms)."""
+    return [(c * d, *left, *right) for c, *left in terms for d, *right in other]
+
+
+def traces(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    """log det(I + E), |E| <= |R M|/(1 - g), g < 1/8, by the trace of r M: 2 n + 1 roundings of each term, what R has besides r, and in E the share g."""
+    text = text_of(root, RESIDUAL, "const double size = v->r * v->m, lacks =", 1)
+    text += text_of(root, RESIDUAL, "const double quick_err =", 1)
+    names = {"v->r": A("r"), "v->m": A("m"), "v->off": A("off"), "v->g": A("g"), "n": A("n")}
+    h = host(algebra, names).run(text)
+    whole = [(1, A("r"), A("m")), (1, A("off"), A("m"))]
+    third = Fraction(1, 2) / (1 - Fraction(1, 2**10))
+    off = [
+        (1, A("off"), A("m")),
+        *powers([(U * (1 + Fraction(1, 2**20)), A("r"), A("m"))], [(2, A("n")), (1,)]),
+        *powers([(Fraction(8, 7), A("g"))], whole),
+        *powers([(third * Fraction(8, 7) ** 2,)], powers(whole, whole)),
+    ]
+    return [(product(errors(algebra, *off), number(1 / ROUNDED)), h.values["quick_err"])]
+
+
+def thorough_traces(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    """-log det(I - F) by the trace of r M and of its square, as computed; F is at most `lacks` and the share h of all of it away from that. Roundings: n of
+    the trace, 2 n + 1 of the square's terms."""
+    text = text_of(root, RESIDUAL, "const double lacks = unit * v->r", 1)
+    text += text_of(root, RESIDUAL, "const double err =", 1)
+    names = ("n", "unit", "sum", "root", "size")
+    values = {name: A(name) for name in names} | {"v->r": A("r"), "v->m": A("m"), "v->off": A("off"), "of_inverse": A("h")}
+    h = host(algebra, values).run(text)
+    lacks = [(1, A("unit"), A("r"), A("m")), (1, A("off"), A("m"))]
+    whole = [(1, A("size")), *lacks]
+    turned = powers([(Fraction(8, 7), A("h"))], whole)
+    apart = [*lacks, *turned]
+    third = Fraction(1, 3) / (1 - Fraction(1, 2**10)) * Fraction(8, 7) ** 3
+    roundings = U * (1 + Fraction(1, 2**20))
+    off = [
+        (roundings, A("n"), A("sum")),
+        *powers([(1, A("root"))], lacks),
+        *turned,
+        *powers([(roundings / 2, A("size", 2))], [(2, A("n")), (1,)]),
+        *powers([(1, A("size"))], apart),
+        *powers([(Fraction(1, 2),)], powers(apart, apart)),
+        *powers([(third,)], powers(whole, powers(whole, whole))),
+    ]
+    return [(product(errors(algebra, *off), number(1 / ROUNDED)), h.values["err"])]
+
+
 def exponentials(root: pathlib.Path, algebra: Algebra) -> Pairs:
     """exp(L), L = high + low below 2^-8, by four terms: what follows is at most L^4/24 e^|L|; what L is off raises it by at most e^(2^-8 + 2^-10)."""
     text = text_of(root, DETERMINANT, "const double rest = low +", 1)
@@ -337,6 +385,8 @@ def everything(root: pathlib.Path) -> list[Computed]:
         Computed("transforms: what passes add", of(passes)),
         Computed("transforms: what passes in two parts add", of(passes_in_two_parts)),
         Computed("transforms: what convolutions add", of(convolutions)),
+        Computed("determinants: traces", of(traces)),
+        Computed("determinants: thorough traces", of(thorough_traces)),
         Computed("determinants: the logarithm", of(logarithms)),
         Computed("determinants: its exponential", of(exponentials), at_most(L=Fraction(1, 2**8))),
     ]

@@ -1,80 +1,116 @@
 #include "approximate.h"
 
+#include <string.h>
+
 #include "kernels.h"
 
-enum { BLOCK = 32 };
+enum {
+  LEAST = 8,
+  BLOCK = 64
+}; /* columns or rows that are not divided further; columns of an inverse that are found together */
 
-/* Row i of x -= factor times row j. */
-static void subtract_row(double *to, const double *from, double factor, int64_t count) {
-  for (int64_t j = 0; j < count; j++) to[j] -= factor * from[j];
+static void subtract_product(int64_t m, int64_t n, int64_t k, const double *a, int64_t ld_a, const double *b, int64_t ld_b,
+                             double *c, int64_t ld_c) {
+  const rm_linalg_product p = {m, n, k, a, ld_a, b, ld_b, 1, c, NULL, ld_c, NULL};
+  if (m && n && k) rm_linalg_kernels()->plain(&p);
 }
 
+/* Row i of x less what earlier ones or later ones give. */
+static void subtract_rows(int64_t i, int64_t from, int64_t to, int64_t k, const double *t, double *x, int64_t ld_x) {
+  for (int64_t j = from; j < to; j++)
+    if (t[j] != 0.0) rm_linalg_kernels()->subtract_row(x + i * ld_x, x + j * ld_x, t[j], k);
+}
+
+/* The first of two parts: whole vectors. */
+static int64_t half_of(int64_t n) { return (n / 2 + LEAST - 1) / LEAST * LEAST; }
+
 /* Columns first to last, below row `first`. */
-static int factor_panel(int64_t n, int64_t first, int64_t last, double *a, int64_t *place, int *odd) {
+static int factor_panel(int64_t n, int64_t first, int64_t last, double *a, int64_t ld, int64_t *place, int *odd) {
   for (int64_t j = first; j < last; j++) {
     int64_t p = j;
     for (int64_t i = j + 1; i < n; i++)
-      if (__builtin_fabs(a[i * n + j]) > __builtin_fabs(a[p * n + j])) p = i;
+      if (__builtin_fabs(a[i * ld + j]) > __builtin_fabs(a[p * ld + j])) p = i;
     if (p != j) {
       for (int64_t c = 0; c < n; c++) {
-        const double x = a[j * n + c];
-        a[j * n + c] = a[p * n + c], a[p * n + c] = x;
+        const double x = a[j * ld + c];
+        a[j * ld + c] = a[p * ld + c], a[p * ld + c] = x;
       }
       const int64_t row = place[j];
       place[j] = place[p], place[p] = row;
       *odd ^= 1;
     }
-    const double pivot = a[j * n + j];
+    const double pivot = a[j * ld + j];
     if (!(pivot != 0.0 && rm_is_finite(pivot))) return 0;
     for (int64_t i = j + 1; i < n; i++) {
-      const double factor = a[i * n + j] / pivot;
-      a[i * n + j] = factor;
-      if (factor != 0.0) subtract_row(a + i * n + j + 1, a + j * n + j + 1, factor, last - j - 1);
+      const double factor = a[i * ld + j] / pivot;
+      a[i * ld + j] = factor;
+      for (int64_t c = j + 1; c < last; c++) a[i * ld + c] -= factor * a[j * ld + c];
     }
   }
   return 1;
 }
 
-int rm_approximate_lu(int64_t n, double *a, int64_t *place, int *odd) {
+/* The same by halves, so that most of the work is products. */
+static int factor_columns(int64_t n, int64_t first, int64_t last, double *a, int64_t ld, int64_t *place, int *odd) {
+  if (last - first <= LEAST) return factor_panel(n, first, last, a, ld, place, odd);
+  const int64_t mid = first + half_of(last - first);
+  if (!factor_columns(n, first, mid, a, ld, place, odd)) return 0;
+  rm_approximate_lower(mid - first, last - mid, a + first * ld + first, ld, 1, a + first * ld + mid, ld);
+  subtract_product(n - mid, last - mid, mid - first, a + mid * ld + first, ld, a + first * ld + mid, ld, a + mid * ld + mid,
+                   ld);
+  return factor_columns(n, mid, last, a, ld, place, odd);
+}
+
+int rm_approximate_lu(int64_t n, double *a, int64_t ld, int64_t *place, int *odd) {
   for (int64_t i = 0; i < n; i++) place[i] = i;
   *odd = 0;
-  for (int64_t first = 0; first < n; first += BLOCK) {
-    const int64_t last = first + BLOCK < n ? first + BLOCK : n, rest = n - last;
-    if (!factor_panel(n, first, last, a, place, odd)) return 0;
-    for (int64_t i = first + 1; i < last; i++)
-      for (int64_t j = first; j < i; j++) subtract_row(a + i * n + last, a + j * n + last, a[i * n + j], rest);
-    const rm_linalg_product update = {
-        rest, rest, last - first, a + last * n + first, n, a + first * n + last, n, 1, a + last * n + last, NULL, n, NULL};
-    if (rest) rm_linalg_kernels()->plain(&update);
-  }
-  return 1;
+  return factor_columns(n, 0, n, a, ld, place, odd);
 }
 
-void rm_approximate_lower(int64_t n, int64_t k, const double *t, int unit, double *x) {
-  for (int64_t first = 0; first < n; first += BLOCK) {
-    const int64_t last = first + BLOCK < n ? first + BLOCK : n;
-    const rm_linalg_product update = {last - first, k, first, t + first * n, n, x, k, 1, x + first * k, NULL, k, NULL};
-    rm_linalg_kernels()->plain(&update);
-    for (int64_t i = first; i < last; i++) {
-      for (int64_t j = first; j < i; j++)
-        if (t[i * n + j] != 0.0) subtract_row(x + i * k, x + j * k, t[i * n + j], k);
-      if (!unit)
-        for (int64_t c = 0; c < k; c++) x[i * k + c] /= t[i * n + i];
-    }
+void rm_approximate_lower(int64_t n, int64_t k, const double *t, int64_t ld_t, int unit, double *x, int64_t ld_x) {
+  if (n > LEAST) {
+    const int64_t half = half_of(n);
+    rm_approximate_lower(half, k, t, ld_t, unit, x, ld_x);
+    subtract_product(n - half, k, half, t + half * ld_t, ld_t, x, ld_x, x + half * ld_x, ld_x);
+    rm_approximate_lower(n - half, k, t + half * ld_t + half, ld_t, unit, x + half * ld_x, ld_x);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    subtract_rows(i, 0, i, k, t + i * ld_t, x, ld_x);
+    if (!unit)
+      for (int64_t c = 0; c < k; c++) x[i * ld_x + c] /= t[i * ld_t + i];
   }
 }
 
-void rm_approximate_upper(int64_t n, int64_t k, const double *t, int unit, double *x) {
-  for (int64_t last = n; last > 0; last = (last - 1) / BLOCK * BLOCK) {
-    const int64_t first = (last - 1) / BLOCK * BLOCK;
-    const rm_linalg_product update = {last - first, k, n - last, t + first * n + last, n, x + last * k, k, 1, x + first * k,
-                                      NULL,         k, NULL};
-    rm_linalg_kernels()->plain(&update);
-    for (int64_t i = last; i-- > first;) {
-      for (int64_t j = i + 1; j < last; j++)
-        if (t[i * n + j] != 0.0) subtract_row(x + i * k, x + j * k, t[i * n + j], k);
-      if (!unit)
-        for (int64_t c = 0; c < k; c++) x[i * k + c] /= t[i * n + i];
-    }
+void rm_approximate_upper(int64_t n, int64_t k, const double *t, int64_t ld_t, double *x, int64_t ld_x) {
+  if (n > LEAST) {
+    const int64_t half = half_of(n);
+    rm_approximate_upper(n - half, k, t + half * ld_t + half, ld_t, x + half * ld_x, ld_x);
+    subtract_product(half, k, n - half, t + half, ld_t, x + half * ld_x, ld_x, x, ld_x);
+    rm_approximate_upper(half, k, t, ld_t, x, ld_x);
+    return;
+  }
+  for (int64_t i = n; i-- > 0;) {
+    subtract_rows(i, i + 1, n, k, t + i * ld_t, x, ld_x);
+    for (int64_t c = 0; c < k; c++) x[i * ld_x + c] /= t[i * ld_t + i];
+  }
+}
+
+static void set_identity(int64_t n, double *x) {
+  memset(x, 0, (size_t)(n * n) * sizeof *x);
+  for (int64_t i = 0; i < n; i++) x[i * n + i] = 1.0;
+}
+
+void rm_approximate_lower_inverse(int64_t n, const double *t, int64_t ld_t, int unit, double *x) {
+  set_identity(n, x);
+  for (int64_t j = 0; j < n; j += BLOCK) /* above row j these columns are 0 */
+    rm_approximate_lower(n - j, n - j < BLOCK ? n - j : BLOCK, t + j * ld_t + j, ld_t, unit, x + j * n + j, n);
+}
+
+void rm_approximate_upper_inverse(int64_t n, const double *t, int64_t ld_t, double *x) {
+  set_identity(n, x);
+  for (int64_t j = 0; j < n; j += BLOCK) { /* below their last row these columns are 0 */
+    const int64_t columns = n - j < BLOCK ? n - j : BLOCK;
+    rm_approximate_upper(j + columns, columns, t, ld_t, x + j, n);
   }
 }

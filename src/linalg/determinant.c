@@ -1,4 +1,4 @@
-/* Determinants: an enclosure first, then exact integers (exact.c).
+/* Determinants: by residuals of factors first (residual.c), then by the enclosure below, then by exact integers (exact.c).
  *
  * With P A ~ L U in binary64, X ~ L^-1 unit lower triangular and Y ~ U^-1 upper triangular, let I + E = X P A Y. Then det A =
  * +-det(I + E)/(y_11 ... y_nn), an exact equation, and E is small. With eps = |E| in the maximum norm
@@ -11,43 +11,11 @@
 
 #include "../../crlibm/enclosure/ball.h"
 #include "../../crlibm/fp/exact.h"
-#include "approximate.h"
 #include "exact.h"
 #include "kernels.h"
-#include "scaling.h"
+#include "residual.h"
 
 #define RM_LINALG_TINY 0x1p-900 /* covers all underflow: n^2 terms below 2^-1074, times |Y| < 2^100 */
-
-/* (hi + lo) 2^e within err 2^e. */
-typedef struct {
-  double hi, lo, err;
-  int64_t e;
-} enclosure;
-
-typedef struct {
-  int64_t n;
-  double *full, *lu, *x, *y, *t, *s, *e, *e_low;
-  double *one, *other, *rows, *small; /* vectors */
-  rm_scaled_matrix a;
-  int64_t *place;
-} workspace;
-
-/* X and Y; *odd: the permutation. Whether there is a hope. */
-static int invert_factors(workspace *w, int *odd) {
-  const int64_t n = w->n;
-  memcpy(w->lu, w->a.a, (size_t)(n * n) * sizeof *w->lu);
-  if (!rm_approximate_lu(n, w->lu, w->place, odd)) return 0;
-  memset(w->x, 0, (size_t)(n * n) * sizeof *w->x);
-  memset(w->y, 0, (size_t)(n * n) * sizeof *w->y);
-  for (int64_t i = 0; i < n; i++) w->x[i * n + i] = w->y[i * n + i] = 1.0;
-  rm_approximate_lower(n, n, w->lu, 1, w->x);
-  rm_approximate_upper(n, n, w->lu, 0, w->y);
-  for (int64_t i = 0; i < n; i++) { /* triangles by definition, whatever was computed */
-    for (int64_t j = i + 1; j < n; j++) w->x[i * n + j] = w->y[j * n + i] = 0.0;
-    w->x[i * n + i] = 1.0;
-  }
-  return 1;
-}
 
 /* to = |M| from, each sum and its roundings bounded from above. */
 static void multiply_magnitudes(int64_t n, const double *m, const double *from, double *to) {
@@ -77,14 +45,13 @@ static void multiply_triangle(rm_linalg_product p, int first, void (*kernel)(con
 
 /* T, S and E. one = rows of |X| |P A| |Y|, other = rows of (|T| + |S|) |Y|, small = rows of |S| |Y| and of what was below T Y
  * - I before. */
-static void multiply_factors(workspace *w) {
+static void multiply_factors(rm_det_workspace *w) {
   const int64_t n = w->n;
   const double up = 1.0 + (double)(n + 8) * 0x1p-52;
   const size_t bytes = (size_t)(n * n) * sizeof *w->e;
-  for (int64_t i = 0; i < n; i++) memcpy(w->lu + i * n, w->a.a + w->place[i] * n, (size_t)n * sizeof *w->lu);
   memset(w->t, 0, bytes), memset(w->s, 0, bytes), memset(w->e, 0, bytes), memset(w->e_low, 0, bytes);
   for (int64_t i = 0; i < n; i++) w->e[i * n + i] = -1.0;
-  const rm_linalg_product first = {n, n, n, w->x, n, w->lu, n, 0, w->t, w->s, n, NULL},
+  const rm_linalg_product first = {n, n, n, w->x, n, w->pa, n, 0, w->t, w->s, n, NULL},
                           second = {n, n, n, w->t, n, w->y, n, 0, w->e, w->e_low, n, NULL},
                           third = {n, n, n, w->s, n, w->y, n, 0, w->e_low, NULL, n, NULL};
   const struct rm_linalg_kernels *kernels = rm_linalg_kernels();
@@ -103,13 +70,30 @@ static void multiply_factors(workspace *w) {
     w->small[i] = small * up + RM_LINALG_TINY;
   }
   multiply_triangle(third, 0, kernels->plain);
-  multiply_magnitudes(n, w->lu, w->one, w->rows);
+  multiply_magnitudes(n, w->pa, w->one, w->rows);
   multiply_magnitudes(n, w->x, w->rows, w->one);
+}
+
+int rm_det_exponential(double high, double low, double err, double up, rm_det_enclosure *f) {
+  const double lambda = high + low, bound = __builtin_fabs(lambda);
+  if (!(bound < 0x1p-8 && err < 0x1p-10)) return 0;
+  /* exp: 1 + lambda + lambda^2/2 + lambda^3/6 within lambda^4/23; what is not in high is rounded six times, each 2^-53 of
+   * it. */
+  const double rest = low + lambda * lambda * (0.5 + lambda * 0x1.5555555555555p-3);
+  double one, beside;
+  f->hi = rm_two_sum(1.0, high, &one);
+  beside = one + rest;
+  f->hi = rm_two_sum(f->hi, beside, &f->lo);
+  const double errors = 1.01 * err + bound * bound * bound * bound * 0.05 + 0x1p-50 * (__builtin_fabs(low) + bound * bound) +
+                        0x1p-52 * __builtin_fabs(beside);
+  f->err = RM_BOUND(errors * up) + RM_LINALG_TINY;
+  f->e = 0;
+  return rm_is_finite(f->err);
 }
 
 /* det(I + E) = hi + lo within err; 0 where E is not small. Sums of magnitudes of n^2 terms are multiplied by `up`. Row i of
  * what E lacks is at most unit one_i + unit_e (1 + other_i) + unit_small small_i, and so is its element (i, i). */
-static int determinant_beside_one(const workspace *w, enclosure *f) {
+static int determinant_beside_one(const rm_det_workspace *w, rm_det_enclosure *f) {
   const int64_t n = w->n;
   const double up = 1.0 + (double)(n * n + 16) * 0x1p-52;
   const double unit = RM_BOUND(rm_linalg_pair_unit(n, 1)), unit_e = RM_BOUND(rm_linalg_pair_unit(n, 1)),
@@ -149,31 +133,17 @@ static int determinant_beside_one(const workspace *w, enclosure *f) {
                err = delta_trace + trace_err + square_size * size * size * 0x1p-53 +
                      2.0 * size * eps * (delta + low_row * up) + 0.34 * size * eps * eps * eps;
   const double high = rm_two_sum(trace, -0.5 * square, &low);
-  low += trace_low;
-  const double lambda = high + low, bound = __builtin_fabs(lambda);
-  if (!(bound < 0x1p-8 && err < 0x1p-10)) return 0;
-  /* exp: 1 + lambda + lambda^2/2 + lambda^3/6 within lambda^4/23; what is not in high is rounded six times, each 2^-53 of
-   * it. */
-  const double rest = low + lambda * lambda * (0.5 + lambda * 0x1.5555555555555p-3);
-  double one, beside;
-  f->hi = rm_two_sum(1.0, high, &one);
-  beside = one + rest;
-  f->hi = rm_two_sum(f->hi, beside, &f->lo);
-  const double errors = 1.01 * err + bound * bound * bound * bound * 0.05 + 0x1p-50 * (__builtin_fabs(low) + bound * bound) +
-                        0x1p-52 * __builtin_fabs(beside);
-  f->err = RM_BOUND(errors * up) + RM_LINALG_TINY;
-  f->e = 0;
-  return rm_is_finite(f->err);
+  return rm_det_exponential(high, low + trace_low, err, up, f);
 }
 
-/* f over the product of y_ii, and over the scales. Each of n steps of the product in double-double errs by 2^-102 of it, as
- * the quotient does. */
-static int divide_by_diagonal(const workspace *w, int odd, enclosure *f) {
+/* f times the product of n numbers, or over it, and over the scales. Each of n steps of the product in double-double errs by
+ * 2^-102 of it, as what follows does. */
+static int join_diagonal(const rm_det_workspace *w, const double *diagonal, int64_t step, int over, rm_det_enclosure *f) {
   const int64_t n = w->n;
   double hi = 1.0, lo = 0.0;
   int64_t e = 0;
   for (int64_t i = 0; i < n; i++) {
-    const double y = w->y[i * n + i];
+    const double y = diagonal[i * step];
     if (!(y != 0.0 && rm_is_finite(y))) return 0;
     const int k = rm_exponent_of(y);
     const double m = rm_scaled(y, -k), p = hi * m, rest = rm_two_prod_error(hi, m, p) + lo * m;
@@ -181,24 +151,23 @@ static int divide_by_diagonal(const workspace *w, int odd, enclosure *f) {
     e += k;
     if (__builtin_fabs(hi) >= 2.0) hi *= 0.5, lo *= 0.5, e++;
   }
-  const double q = f->hi / hi, p = q * hi;
-  const double rest = (((f->hi - p) - rm_two_prod_error(q, hi, p)) + f->lo) - q * lo;
-  const double size = __builtin_fabs(q);
-  f->hi = rm_two_sum(q, rest / hi, &f->lo);
-  const double errors = f->err / __builtin_fabs(hi) * (1.0 + 0x1p-40) + (double)(n + 2) * 0x1.1p-101 * size;
+  const double size = __builtin_fabs(hi), q = over ? f->hi / hi : f->hi * hi;
+  double rest, errors;
+  if (over) {
+    const double p = q * hi;
+    rest = ((((f->hi - p) - rm_two_prod_error(q, hi, p)) + f->lo) - q * lo) / hi;
+    errors = f->err / size;
+  } else {
+    rest = rm_two_prod_error(f->hi, hi, q) + (f->hi * lo + f->lo * hi);
+    errors = f->err * size;
+  }
+  f->hi = rm_two_sum(q, rest, &f->lo);
+  errors = errors * (1.0 + 0x1p-40) + (double)(n + 2) * 0x1.1p-101 * __builtin_fabs(q);
   f->err = RM_BOUND(errors);
-  f->e -= e;
+  f->e += over ? -e : e;
   for (int64_t i = 0; i < n; i++) f->e -= w->a.row[i] + w->a.col[i];
-  if (odd) f->hi = -f->hi, f->lo = -f->lo;
+  if (w->odd) f->hi = -f->hi, f->lo = -f->lo;
   return 1;
-}
-
-static int enclose(workspace *w, enclosure *f) {
-  int odd = 0;
-  rm_scale_matrix(&w->a, w->full);
-  if (!w->a.exact || !invert_factors(w, &odd)) return 0;
-  multiply_factors(w);
-  return determinant_beside_one(w, f) && divide_by_diagonal(w, odd, f);
 }
 
 /* The logarithm of a positive number m 2^e, of `length` limbs, within err units. */
@@ -220,7 +189,7 @@ static int round_log(const uint64_t *limbs, int64_t length, int64_t e, double er
 }
 
 /* Both results where the enclosure decides them. */
-static int settle(const rm_determinants *d, const enclosure *f, uint64_t *det, uint64_t *log, uint32_t *flags) {
+static int settle(const rm_determinants *d, const rm_det_enclosure *f, uint64_t *det, uint64_t *log, uint32_t *flags) {
   const int format = d->a.format;
   const double limit = 0x1p-12 * __builtin_fabs(f->hi);
   if (!(f->err <= limit && __builtin_fabs(f->lo) <= limit) || f->e > 1 << 24 || f->e < -(1 << 24)) return 0;
@@ -235,6 +204,21 @@ static int settle(const rm_determinants *d, const enclosure *f, uint64_t *det, u
   const uint64_t limbs[2] = {(uint64_t)m, (uint64_t)(m >> 64)};
   *det = rm_one_bits(format) | rm_signed_zero(f->hi < 0.0, format);
   return round_log(limbs, 2, f->e + e, rm_ball_up((double)margin), format, log, flags);
+}
+
+/* The enclosures in the order of what they take. */
+static int settle_by_factors(const rm_determinants *d, rm_det_workspace *w, uint64_t *det, uint64_t *log, uint32_t *flags) {
+  rm_det_residual v;
+  rm_det_enclosure f;
+  rm_scale_matrix(&w->a, w->full);
+  if (!w->a.exact) return 0;
+  const int hope = rm_det_factor(w, &v);
+  if (hope < 0) return 0;
+  for (int thorough = 0; hope && thorough < 2; thorough++)
+    if (rm_det_by_residual(w, &v, thorough, &f) && join_diagonal(w, w->diagonal, 1, 0, &f) && settle(d, &f, det, log, flags))
+      return 1;
+  multiply_factors(w);
+  return determinant_beside_one(w, &f) && join_diagonal(w, w->y, w->n + 1, 1, &f) && settle(d, &f, det, log, flags);
 }
 
 static rm_status settle_exactly(const rm_determinants *d, const double *full, uint64_t *det, uint64_t *log, uint32_t *flags) {
@@ -255,11 +239,11 @@ static rm_status settle_exactly(const rm_determinants *d, const double *full, ui
   return status;
 }
 
-static rm_status determinant(const rm_determinants *d, workspace *w, int64_t t, uint32_t *flags) {
+static rm_status determinant(const rm_determinants *d, rm_det_workspace *w, int64_t t, uint32_t *flags) {
   const int64_t n = d->n;
   const int format = d->a.format, size = rm_size_of(format);
   uint64_t det = rm_nan_bits(format), log = det;
-  int finite = 1, good = 0;
+  int finite = 1;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) {
       w->full[i * n + j] = rm_batch_number(&d->a, t, i, j);
@@ -268,10 +252,9 @@ static rm_status determinant(const rm_determinants *d, workspace *w, int64_t t, 
   rm_status status = RM_OK;
   if (n == 0) det = rm_one_bits(format), log = 0;
   else if (finite) {
-    enclosure f;
     uint64_t det_bits = det, log_bits = log;
-    good = enclose(w, &f) && settle(d, &f, &det_bits, &log_bits, flags);
-    if (!good) status = settle_exactly(d, w->full, &det_bits, &log_bits, flags);
+    if (!settle_by_factors(d, w, &det_bits, &log_bits, flags))
+      status = settle_exactly(d, w->full, &det_bits, &log_bits, flags);
     if (!status) det = det_bits, log = log_bits;
   }
   rm_write_bits(d->det + t * size, det, format);
@@ -281,16 +264,16 @@ static rm_status determinant(const rm_determinants *d, workspace *w, int64_t t, 
 
 rm_status rm_determinant_of(const rm_determinants *d, int64_t t, uint32_t *flags) {
   const int64_t n = d->n;
-  workspace w = {.n = n};
-  double *numbers = rm_linalg_memory(9 * n * n + 4 * n, sizeof *numbers);
+  rm_det_workspace w = {.n = n};
+  double *numbers = rm_linalg_memory(9 * n * n + 5 * n, sizeof *numbers);
   int *scales = rm_linalg_memory(2 * n, sizeof *scales);
   w.place = rm_linalg_memory(n, sizeof *w.place);
   rm_status status = RM_ERR_MEMORY;
   if (numbers && scales && w.place) {
-    w.full = numbers, w.lu = w.full + n * n, w.y = w.lu + n * n, w.x = w.y + n * n, w.t = w.x + n * n, w.s = w.t + n * n;
-    w.e = w.s + n * n, w.e_low = w.e + n * n, w.one = w.e_low + n * n, w.other = w.one + n, w.rows = w.other + n,
-    w.small = w.rows + n;
-    w.a = (rm_scaled_matrix){n, w.small + n, scales, scales + n, 0};
+    w.full = numbers, w.pa = w.full + n * n, w.y = w.pa + n * n, w.x = w.y + n * n, w.t = w.x + n * n, w.s = w.t + n * n;
+    w.e = w.s + n * n, w.e_low = w.e + n * n, w.one = w.e_low + n * n, w.other = w.one + n, w.rows = w.other + n;
+    w.small = w.rows + n, w.diagonal = w.small + n;
+    w.a = (rm_scaled_matrix){n, w.diagonal + n, scales, scales + n, 0};
     status = determinant(d, &w, t, flags);
   }
   free(numbers), free(scales), free(w.place);

@@ -168,5 +168,16 @@ static void triple(const rm_linalg_product *p) {
   by_tiles(p, triple_tile, b, RM_LINALG_PAIR_CHAIN, PAIR_WIDTH, TRIPLE_ROWS);
 }
 
+static void subtract_row(double *to, const double *from, double factor, int64_t n) {
+  const vf64 by = vf64_set1(-factor);
+  int64_t i = 0;
+  for (; i + RM_LANES <= n; i += RM_LANES) vf64_store(to + i, vf64_mad(by, vf64_load(from + i), vf64_load(to + i)));
+  if (i == n) return;
+  double part[2][RM_LANES];
+  load_part(part[0], to + i, n - i, RM_LANES), load_part(part[1], from + i, n - i, RM_LANES);
+  vf64_store(part[0], vf64_mad(by, vf64_load(part[1]), vf64_load(part[0])));
+  store_part(to + i, part[0], n - i);
+}
+
 extern const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table);
-const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table) = {plain, pair, triple};
+const struct rm_linalg_kernels RM_ISA_SYMBOL(rm_linalg_table) = {plain, pair, triple, subtract_row};

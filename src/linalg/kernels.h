@@ -46,5 +46,6 @@ struct rm_linalg_kernels {
   void (*plain)(const rm_linalg_product *p);
   void (*pair)(const rm_linalg_product *p);
   void (*triple)(const rm_linalg_product *p);
+  void (*subtract_row)(double *to, const double *from, double factor, int64_t n); /* to - factor from, two roundings each */
 };
 RM_ISA_TABLES(struct rm_linalg_kernels, rm_linalg_table, rm_linalg_kernels)

@@ -1,6 +1,7 @@
 """Every function of repmath/linalg.h on every instruction set, beside rational numbers: FLINT's matrices, recurrences in
 Fractions."""
 
+import math
 from fractions import Fraction
 
 import linalg_library as exact
@@ -269,6 +270,34 @@ def test_determinants_at_boundaries(lib, dtype):
             a[0, 0] = np.nextafter(a[0, 0], np.array(a[0, 0] + step, dtype))
             _, log = lib.slogdet(a[None])
             assert bits(log)[0] == exact.log_bits(exact.exact_determinant(a), dtype)
+
+
+def beside_midpoint(a):
+    """a with another corner, of 8,192 neighbours the one whose determinant is nearest to a midpoint: it is affine in the corner."""
+    a, p = a.copy(), PRECISION[a.dtype.str[1:]]
+    step = np.spacing(a[0, 0])
+    d, c = exact.exact_determinant(a), exact.exact_determinant(a[1:, 1:]) * Fraction(float(step))
+    unit = Fraction(2) ** (math.frexp(float(d))[1] - p)
+    places = (float(d / unit % 1) + np.arange(8192) * float(c / unit % 1)) % 1 - 0.5
+    a[0, 0] += np.abs(places).argmin() * step
+    return a
+
+
+@DTYPES
+@pytest.mark.parametrize("condition", [None, 2.0**12, 2.0**24, 2.0**40])
+def test_determinants_of_factors_with_residuals_beside_midpoints(lib, dtype, condition):
+    """Some 2^-13 of a half unit away, in matrices that are more and more singular: each enclosure decides some of them."""
+    rng = np.random.default_rng(8)
+    for n in (3, 9, 24, 70) if condition is None else (12, 70):
+        a = rng.standard_normal((n, n))
+        if condition:
+            u, _, v = np.linalg.svd(a)
+            a = u * np.geomspace(1, 1 / condition, n) * n @ v
+        a = beside_midpoint(a.astype(dtype))
+        assert bits(lib.det(a[None]))[0] == exact.determinant_bits(a), n
+        sign, log = lib.slogdet(a[None])
+        d = exact.exact_determinant(a)
+        assert sign[0] == (d > 0) - (d < 0) and bits(log)[0] == exact.log_bits(d, dtype), n
 
 
 @DTYPES

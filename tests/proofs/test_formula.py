@@ -172,8 +172,8 @@ OLD = "rm_vplus(rm_vone(vf64_set1(1.0)), rm_vminus(rm_vtimes(rm_vone(y), 0, rm_v
 ROWS, LOSS, SOFTMAX = "src/nn/rows/step.h", "src/nn/loss/step.h", "src/nn/softmax/row.h"
 ENTROPY, NORM, WEIGHT = "src/nn/cross_entropy/row.h", "src/nn/norm/normalize.inl", "src/nn/norm/weight_row.h"
 DD_BALL, RUNNING = "crlibm/enclosure/dd_ball.h", "numbers with a running bound:"
-RECURRENCE, SYSTEM, DETERMINANT, COLUMNS = (
-    f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant", "columns")
+RECURRENCE, SYSTEM, DETERMINANT, RESIDUAL, COLUMNS = (
+    f"src/linalg/{name}.c" for name in ("recurrence", "system", "determinant", "residual", "columns")
 )
 DRAWS, VARIANCE = "src/random", "src/reduce/variance_parts.h"
 BELOW = "formats below binary64"
@@ -229,6 +229,8 @@ SMALLER = [
         ("src/fft/plan.c", "root = 1.42 *", "root = 1.41 *", "transforms: what passes in two parts add"),
         ("src/fft/plan.c", "9.0 * *low", "8.9 * *low", "transforms: what passes in two parts add"),
         ("src/fft/plan.c", "elements = 12.0", "elements = 11.0", "transforms: what convolutions add"),
+        (RESIDUAL, "0.501 * all * all", "0.49 * all * all", "determinants: traces"),
+        (RESIDUAL, "0.34 * all * all", "0.32 * all * all", "determinants: thorough traces"),
         (DETERMINANT, "0x1p-51 * low_size", "0x1p-53 * low_size", "determinants: the logarithm"),
         (DETERMINANT, "bound * bound * 0.05", "bound * bound * 0.04", "determinants: its exponential"),
         ("src/elementwise/half_gradient.c", "RM_BOUND(0x1p-22)", "RM_BOUND(0x1p-23)", "gradients, 16-bit formats"),

@@ -87,7 +87,7 @@ typedef struct {
   const char *x, *g;
   char *out;
   ptrdiff_t stride_x, stride_g, stride_out;
-} rm_columns;
+} rm_softmax_columns;
 
 struct rm_loss_kernels;
 struct rm_pool_kernels;
@@ -120,7 +120,7 @@ struct rm_nn_kernels {
   int (*direction_store)(const rm_direction_row *d);
 
   /* The columns of which a result is open. e: room for RM_COLUMNS n numbers. NULL where too few lanes make it pay. */
-  uint32_t (*side_by_side)(const rm_columns *p, double *e, uint32_t *flags);
+  uint32_t (*side_by_side)(const rm_softmax_columns *p, double *e, uint32_t *flags);
 
   rm_optimizer_fn *sgd[4], *adam[4]; /* by format */
   rm_clip_fn *clip[4];

@@ -50,7 +50,7 @@ static rm_status each_row(int64_t rows, int64_t n, int buffers, rm_row_fn *f, co
  * to the function of a row. Columns of more elements than MOST are turned, a few at a time. */
 enum { MOST = 1 << 13 };
 typedef struct {
-  rm_columns first; /* of the first block */
+  rm_softmax_columns first; /* of the first block */
   int64_t rows;
   rm_row_fn *f; /* of a row of `operation` */
   const void *operation;
@@ -61,7 +61,7 @@ static void column_block(const void *operation, int64_t block, rm_row_state *sta
   const int64_t at = block * RM_COLUMNS, left = b->rows - at;
   uint32_t open = (1u << RM_COLUMNS) - 1;
   if (left >= RM_COLUMNS) {
-    rm_columns p = b->first;
+    rm_softmax_columns p = b->first;
     p.x += at * 4, p.out += at * 4;
     if (p.g) p.g += at * 4;
     open = state->k->side_by_side(&p, rm_row_buffer(state, 0), &state->flags);
@@ -100,7 +100,7 @@ static rm_status run(rm_softmax_problem p) {
   if (!status && p.balls) status = check_balls(p.format, p.n, &p.y, p.x.base, p.x.base);
   if (status || p.kind == RM_LOGSUMEXP) return status ? status : rm_each_row(p.rows, p.n, 3, rm_softmax_row, &p);
   if (p.format == RM_F32 && !p.balls && are_columns(p.rows, p.n, arrays, 2)) {
-    const rm_columns first = {p.kind == RM_LOG_SOFTMAX, p.n, p.x.base, NULL, p.y.base, p.x.stride, 0, p.y.stride};
+    const rm_softmax_columns first = {p.kind == RM_LOG_SOFTMAX, p.n, p.x.base, NULL, p.y.base, p.x.stride, 0, p.y.stride};
     const column_blocks b = {first, p.rows, rm_softmax_row, &p};
     return rm_each_row((p.rows + RM_COLUMNS - 1) / RM_COLUMNS, RM_COLUMNS * p.n, 3, column_block, &b);
   }
@@ -114,7 +114,7 @@ static rm_status run_backward(rm_softmax_gradient_problem p) {
   rm_status status = rm_softmax_gradient_check(&p);
   if (!status && p.balls) status = check_balls(p.format, p.n, &p.dx, p.g.base, p.y.base);
   if (!status && p.format == RM_F32 && !p.balls && !p.of_log && are_columns(p.rows, p.n, arrays, 3)) {
-    const rm_columns first = {2, p.n, p.y.base, p.g.base, p.dx.base, p.y.stride, p.g.stride, p.dx.stride};
+    const rm_softmax_columns first = {2, p.n, p.y.base, p.g.base, p.dx.base, p.y.stride, p.g.stride, p.dx.stride};
     const column_blocks b = {first, p.rows, rm_softmax_gradient_row, &p};
     return rm_each_row((p.rows + RM_COLUMNS - 1) / RM_COLUMNS, RM_COLUMNS * p.n, 4, column_block, &b);
   }

@@ -36,7 +36,7 @@ RM_FN uint32_t rm_columns_store(char *out, int c, vf64 y, vf64 err, vm64 special
   return open & ~vm64_bits(special);
 }
 
-RM_FN uint32_t rm_columns_softmax(const rm_columns *p, const int log, double *e, uint32_t *flags) {
+RM_FN uint32_t rm_columns_softmax(const rm_softmax_columns *p, const int log, double *e, uint32_t *flags) {
   enum { V = RM_COLUMN_VECTORS };
   const vf64 zero = vf64_set1(0.0), infinity = vf64_from_bits(vi64_set1(INT64_C(0x7ff) << 52));
   vf64 m[V], hi[V], lo[V], a[V], off[V];
@@ -114,7 +114,7 @@ RM_FN uint32_t rm_columns_softmax(const rm_columns *p, const int log, double *e,
  * The compensated sum decides where g is near to the sum, as in softmax/row.h, which see: hi + lo with every rounding error
  * in lo, whose own additions, fewer than n = 2^13, are off by n 2^-53 (1 + 2^-40) of the sum of the errors' magnitudes, and
  * that sum by as much of itself. Where there was no error the sum is exact. */
-RM_FN uint32_t rm_columns_gradient(const rm_columns *p, const int compensated, uint32_t *flags) {
+RM_FN uint32_t rm_columns_gradient(const rm_softmax_columns *p, const int compensated, uint32_t *flags) {
   enum { V = RM_COLUMN_VECTORS };
   const vf64 zero = vf64_set1(0.0);
   vf64 hi[V], lo[V], size[V], err[V];
@@ -173,7 +173,7 @@ RM_FN uint32_t rm_columns_gradient(const rm_columns *p, const int compensated, u
   return open;
 }
 
-static uint32_t rm_columns_of(const rm_columns *p, double *e, uint32_t *flags) {
+static uint32_t rm_columns_of(const rm_softmax_columns *p, double *e, uint32_t *flags) {
   if (p->kind == 2) return rm_columns_gradient(p, 0, flags) ? rm_columns_gradient(p, 1, flags) : 0;
   return p->kind == 1 ? rm_columns_softmax(p, 1, e, flags) : rm_columns_softmax(p, 0, e, flags);
 }
