@@ -61,11 +61,23 @@ cdef extern from "decompositions.h":
     ctypedef struct rm_py_sweep:
         int64_t rounds, half
         const int64_t *pair
-    int rm_py_orthogonal_rows(const rm_py_sweep *sweep, int sweeps, double least, int64_t n, int64_t m, double *columns, double *v) nogil
-    void rm_py_diagonal(const rm_py_sweep *sweep, int sweeps, int64_t n, double *a, double *v, double *work) nogil
+        int most
+        double least
+    ctypedef struct rm_py_matrix:
+        double *at
+        int64_t row, column
+    int rm_py_orthogonal_rows(const rm_py_sweep *sweep, int64_t n, int64_t m, double *columns, double *v,
+                              double *work) nogil
+    void rm_py_diagonal(const rm_py_sweep *sweep, int64_t n, double *a, double *v, double *work) nogil
     int rm_py_reflectors(int64_t m, int64_t n, double *a, double *taus, double *work) nogil
     int rm_py_reflected(int64_t m, int64_t n, const double *a, int64_t count, const double *taus, int transposed, int64_t k,
                         double *c, double *work) nogil
+    int64_t rm_py_eigh_numbers(int64_t n) nogil
+    void rm_py_eigh(const rm_py_sweep *sweep, int64_t n, const double *a, double *values, double *vectors, double *work) nogil
+    int64_t rm_py_svd_numbers(int64_t m, int64_t n, int64_t wanted) nogil
+    int rm_py_svd(const rm_py_sweep *sweep, int64_t m, int64_t n, const rm_py_matrix *a, double *s, int64_t wanted, const rm_py_matrix *u,
+                  const rm_py_matrix *v, double *work) nogil
+    int rm_py_qr(int64_t m, int64_t n, double *factors, int64_t columns, double *q, double *r, double *taus, double *work) nogil
 
 cdef extern from "steps.h":
     ctypedef void rm_py_step_function() noexcept nogil

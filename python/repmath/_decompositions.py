@@ -75,9 +75,7 @@ def sums(a: _Array) -> _Array:
     return np.asarray(_reductions.sum(a, axis=1))
 
 
-_SWEEPS = 64
-# Columns of a matrix whose largest element is about 1 that are as short count as rounding errors: no rotation makes them orthogonal.
-_LEAST = 2.0**-80
+_SWEEPS, _LEAST = _core.MOST_SWEEPS, _core.LEAST
 
 
 def products(x: _Array, y: _Array) -> _Array:
@@ -145,18 +143,6 @@ def _scales(a: _Array) -> _Array:
     return np.asarray(np.frexp(np.abs(a).max(axis=(1, 2), initial=0.0))[1])
 
 
-@_by_arithmetic
-def diagonal(a: _Array, v: _Array | None) -> None:
-    """Rotates symmetric matrices until they are diagonal, in place, and the rows of v with them."""
-    _core.diagonal(_rounds(a.shape[1]), _SWEEPS, a, v)
-
-
-@_by_arithmetic
-def orthogonal_rows(columns: _Array, v: _Array | None) -> None:
-    """Rotates rows until they are orthogonal, in place, and those of v with them."""
-    _core.orthogonal_rows(_rounds(columns.shape[1]), _SWEEPS, _LEAST, columns, v)
-
-
 def _units(count: int, n: int) -> _Array:
     """Unit matrices."""
     made = np.zeros((count, n * n))
@@ -172,13 +158,17 @@ def _rows(a: _Array, order: _Array) -> _Array:
 def eigh(a: _Array, vectors: bool) -> tuple[_Array, _Array]:
     """Eigenvalues, ascending, and vectors of the symmetric matrices whose lower triangles are given."""
     count, n, _ = a.shape
+    if HERE.by is None and n:  # the steps below, each matrix at a time
+        values, v = np.empty((count, n)), np.empty((count, n, n)) if vectors else None
+        _core.eigh(_rounds(n), np.ascontiguousarray(a), values, v)
+        return values, a if v is None else v
     lower = np.tri(n, dtype=bool)
     a = np.where(lower, a, np.swapaxes(a, 1, 2))
     scale = _scales(a)
     a = np.ascontiguousarray(np.ldexp(a, -scale[:, None, None]))
     v = _units(count, n)  # a row each
     if n > 1:
-        diagonal(a, v if vectors else None)
+        HERE.by.run("diagonal", a, v if vectors else None)
     index = np.arange(n)
     values = a[:, index, index]
     order = np.argsort(values, axis=1, kind="stable")
@@ -200,6 +190,15 @@ def _signed(v: _Array, *others: _Array) -> tuple[_Array, ...]:
 def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _Array]:
     """U, the singular values, descending, and V of matrices, by rotations of columns until these are orthogonal."""
     count, m, n = a.shape
+    if HERE.by is None and m and n:  # the steps below, each matrix at a time
+        k = min(m, n)
+        values = np.empty((count, k))
+        if not vectors:
+            _core.svd(_rounds(k), np.ascontiguousarray(a), values, None, None)
+            return a, values, a
+        u, v = (np.empty((count, side, side if full else k)) for side in (m, n))
+        _core.svd(_rounds(k), np.ascontiguousarray(a), values, u, v)
+        return u, values, v
     if m < n:
         v, values, u = svd(_turned(a), vectors, full)
         return u, values, v
@@ -207,7 +206,7 @@ def svd(a: _Array, vectors: bool, full: bool = False) -> tuple[_Array, _Array, _
     columns = _turned(np.ldexp(a, -scale[:, None, None]))  # a row each
     v = _units(count, n)
     if n > 1:
-        orthogonal_rows(columns, v if vectors else None)
+        HERE.by.run("orthogonal_rows", columns, v if vectors else None)
     sizes = _sizes(columns.reshape(count * n, m)).reshape(count, n) if m and n else np.zeros((count, n))
     order = np.argsort(-sizes, axis=1, kind="stable")
     sizes = _rows(sizes, order)

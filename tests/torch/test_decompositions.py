@@ -1,6 +1,7 @@
 """QR, SVD, eigenvalues of symmetric matrices, pseudoinverses, least squares and exponentials under reproducible(): every bit beside the
 written steps, in Python's numbers and rational sums; factors beside PyTorch's meaning of them; gradients; the same bits on every ISA."""
 
+import math
 import os
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from decomposition_steps import plain_eigh, plain_exponential, plain_q, plain_re
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from prepared_calls import checked  # noqa: E402
+
 import repmath.torch as rt  # noqa: E402
 from repmath import _decompositions as steps  # noqa: E402
+from repmath import _random_decompositions  # noqa: E402
 
 SHAPES = ((4, 4), (5, 3), (2, 4), (1, 3), (3, 1))
 
@@ -186,3 +190,59 @@ def test_every_instruction_set():
         done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True)
         found.add(done.stdout)
     assert len(found) == 1 and len(found.pop().strip()) == 64
+
+
+def stacks(dtype):
+    """Stacks of matrices: of all shapes, with gaps and turned, singular, of zeros, of magnitudes whose squares leave the range."""
+    for shape in (*SHAPES, (3, 4, 4), (2, 3, 5, 2), (9, 9), (1, 1), (2, 0, 3)):
+        a = torch.from_numpy(matrix(shape)).to(dtype)
+        yield from (a, a * 0, a.mT, torch.cat((a, a), -1)[..., ::2], torch.cat((a[..., :1],) * shape[-1], -1))
+        yield from (a * 2.0**-140, a * 2.0**100, a * 1e-300, a * 1e300)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_prepared_calls(dtype, general):
+    """They have the bits of the table's functions, which take these steps of the arithmetic of _random_decompositions to nearest."""
+    aten = torch.ops.aten
+
+    def calls():
+        for a in stacks(dtype):
+            taken = bool(a.numel()) and bool(a.isfinite().all())
+            for full, vectors in ((False, True), (True, True), (False, False)):
+                yield taken, aten._linalg_svd.default, (a, full, vectors)
+            for mode in ("reduced", "complete", "r"):
+                yield taken, aten.linalg_qr.default, (a, mode)
+            yield taken, aten.linalg_pinv.atol_rtol_tensor, (a,)
+            yield False, aten.linalg_pinv.atol_rtol_tensor, (a,), {"rtol": torch.tensor(0.1, dtype=dtype)}
+            yield False, aten.linalg_pinv.atol_rtol_tensor, (a @ a.mT,), {"hermitian": True}
+            for b in (a.flip(-1), a[..., :1], a.flip(-1).mT.contiguous().mT):
+                yield taken, aten.linalg_lstsq.default, (a, b)
+            yield False, aten.linalg_lstsq.default, (a, a), {"driver": "gelsd"}
+            square = a @ a.mT
+            taken = bool(square.numel()) and bool(square.isfinite().all())
+            for uplo in ("L", "U"):
+                for vectors in (True, False):
+                    yield taken, aten._linalg_eigh.default, (square.triu() if uplo == "U" else square, uplo, vectors)
+        yield False, aten._linalg_svd.default, (torch.full((2, 2), float("inf"), dtype=dtype),)
+
+    with steps.arithmetic(_random_decompositions.Nearest()):
+        checked(calls(), general)
+
+
+def test_steps_of_stacks():
+    """Those of the library beside those of the arithmetic to nearest; the control: to nearest too, but with a sum in another order."""
+    nearest, seen = _random_decompositions.Nearest(), 0
+    for a in stacks(torch.float64):
+        x = np.ascontiguousarray(a.numpy().reshape(math.prod(a.shape[:-2]), *a.shape[-2:]))
+        if not np.isfinite(x).all():
+            continue
+        for function, *rest in ((steps.svd, True, False), (steps.svd, True, True), (steps.eigh, True), (steps.qr, True)):
+            if function is steps.eigh and x.shape[1] != x.shape[2]:
+                continue
+            found = function(x, *rest)
+            with steps.arithmetic(nearest):
+                wanted = function(x, *rest)
+            for one, other in zip(found, wanted, strict=True):
+                assert one.shape == other.shape and one.tobytes() == np.ascontiguousarray(other).tobytes()
+            seen += function is steps.svd and bool((found[1] != steps.svd(x[:, ::-1], *rest)[1]).any())
+    assert seen

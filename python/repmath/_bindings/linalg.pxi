@@ -62,45 +62,72 @@ def determinant(format, a, det, log):
     _raise(status)
 
 
-def orthogonal_rows(const int64_t[:, :, ::1] pairs, int sweeps, double least, double[:, :, ::1] columns, v):
-    """Rotates the rows of each matrix until they are orthogonal, and those of v, which may be None."""
-    cdef rm_py_sweep sweep
-    cdef double[:, :, ::1] turned = columns if v is None else v
-    cdef bint vectors = v is not None
-    cdef int64_t i
-    cdef fenv_t saved
-    cdef rm_status status = 0
-    if pairs.shape[0] == 0 or columns.shape[2] == 0:
-        return
-    sweep.rounds, sweep.half, sweep.pair = pairs.shape[0], pairs.shape[1], &pairs[0, 0, 0]
-    with nogil:
-        fegetenv(&saved)
-        fesetenv(FE_DFL_ENV)
-        for i in range(columns.shape[0]):
-            status |= rm_py_orthogonal_rows(&sweep, sweeps, least, columns.shape[1], columns.shape[2], &columns[i, 0, 0],
-                                            &turned[i, 0, 0] if vectors else NULL)
-        fesetenv(&saved)
-    _raise(status)
+cdef enum:
+    SWEEPS = 64  # of rotations, after which they end
+
+# Columns of a matrix whose largest element is about 1 that are as short count as rounding errors: no rotation makes them orthogonal.
+cdef double _SHORTEST = 2.0**-80
+LEAST, MOST_SWEEPS = _SHORTEST, SWEEPS
 
 
-def diagonal(const int64_t[:, :, ::1] pairs, int sweeps, double[:, :, ::1] a, v):
-    """Rotates each symmetric matrix until it is diagonal, and the rows of v, which may be None."""
+cdef rm_py_sweep _sweep_of(const int64_t[:, :, ::1] pairs) noexcept:
+    """A sweep of rounds of pairs."""
     cdef rm_py_sweep sweep
-    cdef double[:, :, ::1] turned = a if v is None else v
-    cdef bint vectors = v is not None
-    cdef int64_t i
+    sweep.rounds, sweep.half, sweep.pair, sweep.most, sweep.least = pairs.shape[0], pairs.shape[1], NULL, SWEEPS, _SHORTEST
+    if pairs.shape[0] and pairs.shape[1]:
+        sweep.pair = &pairs[0, 0, 0]
+    return sweep
+
+
+cdef rm_status _svd_of(const rm_py_sweep *sweep, int64_t m, int64_t n, double *a, double *s, int64_t wanted, const rm_py_matrix *u,
+                       const rm_py_matrix *v, double *work) noexcept nogil:
+    """rm_py_svd of a dense matrix of any shape: `wanted` are the columns of the factor with more rows, and work is as if these came first."""
+    cdef rm_py_matrix x
+    x.at, x.row, x.column = a, n, 1
+    if m >= n:
+        return rm_py_svd(sweep, m, n, &x, s, wanted, u, v, work)
+    x.row, x.column = 1, n
+    return rm_py_svd(sweep, n, m, &x, s, wanted, v, u, work)
+
+
+def eigh(const int64_t[:, :, ::1] pairs, const double[:, :, ::1] a, double[:, ::1] values, vectors):
+    """Eigenvalues, and vectors unless they are None, of symmetric matrices whose lower triangles are given."""
+    cdef rm_py_sweep sweep = _sweep_of(pairs)
+    cdef int64_t i, n = a.shape[1]
+    cdef View to = _view(vectors)
+    cdef bint wanted = vectors is not None
+    cdef Memory work = Memory(8 * rm_py_eigh_numbers(n))
     cdef fenv_t saved
-    cdef Memory work
-    if pairs.shape[0] == 0:
-        return
-    sweep.rounds, sweep.half, sweep.pair = pairs.shape[0], pairs.shape[1], &pairs[0, 0, 0]
-    work = Memory(8 * 5 * sweep.half)
     with nogil:
         fegetenv(&saved)
         fesetenv(FE_DFL_ENV)
         for i in range(a.shape[0]):
-            rm_py_diagonal(&sweep, sweeps, a.shape[1], &a[i, 0, 0], &turned[i, 0, 0] if vectors else NULL, <double *>work.data)
+            rm_py_eigh(&sweep, n, &a[i, 0, 0], &values[i, 0], <double *>to.base + i * n * n if wanted else NULL, <double *>work.data)
         fesetenv(&saved)
+
+
+def svd(const int64_t[:, :, ::1] pairs, const double[:, :, ::1] a, double[:, ::1] s, u, v):
+    """Singular values, and contiguous factors U and V unless they are None, of matrices."""
+    cdef rm_py_sweep sweep = _sweep_of(pairs)
+    cdef int64_t m = a.shape[1], n = a.shape[2], i, wanted = 0
+    cdef rm_py_matrix left, right
+    cdef View of_u = _view(u), of_v = _view(v)
+    cdef Memory work
+    cdef fenv_t saved
+    cdef rm_status status = 0
+    if u is not None:
+        wanted = u.shape[2] if m >= n else v.shape[2]
+        left.row, left.column, right.row, right.column = u.shape[2], 1, v.shape[2], 1
+    work = Memory(8 * rm_py_svd_numbers(max(m, n), min(m, n), wanted))
+    with nogil:
+        fegetenv(&saved)
+        fesetenv(FE_DFL_ENV)
+        for i in range(a.shape[0]):
+            if wanted:
+                left.at, right.at = <double *>of_u.base + i * m * left.row, <double *>of_v.base + i * n * right.row
+            status |= _svd_of(&sweep, m, n, <double *>&a[i, 0, 0], &s[i, 0], wanted, &left, &right, <double *>work.data)
+        fesetenv(&saved)
+    _raise(status)
 
 
 def reflectors(double[:, :, ::1] a, double[:, ::1] taus):

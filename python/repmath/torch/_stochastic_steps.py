@@ -514,8 +514,8 @@ def _running(steps: Steps | None) -> Iterator[None]:
 def rounded(at: Any, func: Any, args: Any, kwargs: Any) -> Any:
     """The results of a call that its function composes."""
     if OPERATORS[func].function in _DECOMPOSE:
-        with _decompositions.arithmetic(_random_decompositions.words_of(at.words)):
-            return func(*args, **kwargs)
+        with _decompositions.arithmetic(_random_decompositions.words_of(at.words)), _running(None):
+            return KERNELS[OPERATORS[func].function](*args, **kwargs)
     with _running(Steps(at, once=OPERATORS[func].function in _ONCE)):
         return KERNELS[OPERATORS[func].function](*args, **kwargs)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ... import _core
+from ... import _core, _decompositions
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
 from .._deviations import MARK
@@ -152,6 +152,15 @@ _MAKERS: dict[str, Any] = {
     "polygamma": zeta.CALL,
 }
 
+# The same, but not for the table's functions as steps of others, whose arithmetic may be another (_decompositions.HERE).
+_DECOMPOSED: dict[str, Any] = {
+    "linalg_eigh": _core.Eigh(_decompositions._rounds),
+    "linalg_svd": _core.Svd(_decompositions._rounds),
+    "linalg_qr": _core.Qr(),
+    "linalg_pinv": _core.Inverted(_decompositions._rounds, False),
+    "linalg_lstsq": _core.Inverted(_decompositions._rounds, True),
+}
+
 
 _FILLS = frozenset(
     {
@@ -219,8 +228,8 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return _core.Renorm(into, True) if into == "first" else None
     if name in steps.TERMS:
         return steps.loss(overload, name) if into == "new" else None
-    if name in _MAKERS:
-        made: _core.Call = _MAKERS[name]
+    if name in _MAKERS or name in _DECOMPOSED:
+        made: _core.Call = _MAKERS[name] if name in _MAKERS else _DECOMPOSED[name]
         return made if into == "new" else _core.Given(made) if into == "out" else None
     # An overload's recipe goes before that of the function.
     own = RECIPES.get(f"{name}.{overload._overloadname.removesuffix('_out')}", RECIPES.get(name))
