@@ -186,14 +186,28 @@ static int settle(const double *x, int64_t stride, int terms, double err, int sh
   return round_exactly(x, stride, terms, err, shift, format, bits, flags);
 }
 
+/* b - A y in r, exact sums rounded once: y is n * terms x k, a term's numbers below those of the one before. */
+static rm_status find_exact_residuals(const solver *v, const columns *c, const double *y, int terms) {
+  const int64_t n = v->s->n, k = c->count, width = n * terms;
+  double *repeated = rm_linalg_memory(n * width, sizeof *repeated); /* A beside itself, once for each term */
+  if (!repeated) return RM_ERR_MEMORY;
+  memcpy(c->r, c->b, (size_t)(n * k) * sizeof *c->r);
+  for (int64_t i = 0; i < n; i++)
+    for (int t = 0; t < terms; t++) memcpy(repeated + i * width + t * n, v->a.a + i * n, (size_t)n * sizeof *repeated);
+  const rm_status status =
+      rm_gemm(RM_FORMAT_F64, RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, n, k, width, -1.0, repeated, width, y, k, 1.0, c->r, k);
+  free(repeated);
+  return status;
+}
+
 /* The residuals, each within *unit of the sum of magnitudes of its terms, besides 2^-53 of itself. (The third part is rounded
  * by 2^-53 of at most 2 h^2 2^-106 of the magnitudes, which the triple's 7 h^3 in place of 6.6 h^3 covers.) */
 static rm_status find_residuals(const solver *v, columns *c, double *unit) {
   const int64_t n = v->s->n, k = c->count;
   const double *a = v->a.a;
-  memcpy(c->r, c->b, (size_t)(n * k) * sizeof *c->r);
   *unit = 0.0;
   if (c->terms < TERMS - 1) { /* in two parts at first, then in three */
+    memcpy(c->r, c->b, (size_t)(n * k) * sizeof *c->r);
     const int three = c->terms > 1;
     memset(c->low, 0, (size_t)(n * k) * sizeof *c->low);
     memset(c->lowest, 0, (size_t)(n * k) * sizeof *c->lowest);
@@ -210,15 +224,7 @@ static rm_status find_residuals(const solver *v, columns *c, double *unit) {
     *unit = RM_BOUND(three ? rm_linalg_triple_unit(n, c->terms) : rm_linalg_pair_unit(n, c->terms));
     return RM_OK;
   }
-  const int64_t width = n * c->terms; /* A beside itself, once for each term */
-  double *repeated = rm_linalg_memory(n * width, sizeof *repeated);
-  if (!repeated) return RM_ERR_MEMORY;
-  for (int64_t i = 0; i < n; i++)
-    for (int t = 0; t < c->terms; t++) memcpy(repeated + i * width + t * n, a + i * n, (size_t)n * sizeof *a);
-  const rm_status status = rm_gemm(RM_FORMAT_F64, RM_ROW_MAJOR, RM_NO_TRANS, RM_NO_TRANS, n, k, width, -1.0, repeated, width,
-                                   c->x, k, 1.0, c->r, k);
-  free(repeated);
-  return status;
+  return find_exact_residuals(v, c, c->x, c->terms);
 }
 
 /* What is seen of a column: the largest residual, first of the terms' sizes, and where their bits end. */
@@ -307,10 +313,10 @@ static void settle_columns(solver *v, columns *c, uint32_t *flags) {
     }
   for (int64_t j = 0; j < c->count; j++) kept += open[j];
   if (kept == c->count) return;
-  double *to_b = c->b, *to_x = c->x;
+  double *to_b = c->b, *to_x = c->x, *to_err = c->err;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < c->count; j++)
-      if (open[j]) *to_b++ = c->b[i * c->count + j];
+      if (open[j]) *to_b++ = c->b[i * c->count + j], *to_err++ = c->err[i * c->count + j];
   for (int64_t i = 0; i < n * c->terms; i++)
     for (int64_t j = 0; j < c->count; j++)
       if (open[j]) *to_x++ = c->x[i * c->count + j];
@@ -347,6 +353,44 @@ static void settle_zeros(solver *v, const columns *c) {
   }
 }
 
+/* The sum of two terms to one bit more than the format has, in two numbers: 0 where nothing else is known of it, NaN where it
+ * is too large or too small for exact residuals. */
+static void shorten(double x, double next, double err, int format, double y[2]) {
+  double rest;
+  const double sum = rm_two_sum(x, next, &rest), size = __builtin_fabs(sum);
+  y[0] = y[1] = 0.0;
+  if (size <= err * (1.0 + 0x1p-40)) return;
+  y[0] = __builtin_nan("");
+  if (!(size > 0x1p-600 && size < 0x1p900)) return;
+  const int e = rm_exponent_of(sum);
+  const double step = rm_pow2(e - 53), shift = 1.5 * rm_pow2(e + 28); /* whose last place is 2^(e - 24) */
+  y[0] = format == RM_F32 ? (sum + shift) - shift : sum;
+  if (format != RM_F32 && __builtin_fabs(rest) >= 0.5 * step) y[1] = rest < 0.0 ? -step : step;
+}
+
+/* Solutions that are short: of zeros refinement finds ever smaller numbers, and of midpoints too. Where two terms, shortened,
+ * have residuals of 0, they are the solution. */
+static rm_status settle_short_solutions(solver *v, columns *c) {
+  const int64_t n = v->s->n, k = c->count;
+  double *const y = c->low; /* and lowest, which follows */
+  int terms = 1;
+  for (int64_t at = 0; at < n * k; at++) {
+    double part[2];
+    shorten(c->x[at], c->x[n * k + at], c->err[at], v->s->a.format, part);
+    y[at] = part[0], y[n * k + at] = part[1];
+    if (part[1] != 0.0) terms = 2;
+  }
+  const rm_status status = find_exact_residuals(v, c, y, terms);
+  if (status) return status;
+  for (int64_t j = 0; j < k; j++) {
+    int found = 1;
+    for (int64_t i = 0; i < n; i++) found &= c->r[i * k + j] == 0.0;
+    for (int64_t i = 0; i < n && found; i++)
+      c->x[i * k + j] = y[i * k + j], c->x[(n + i) * k + j] = y[(n + i) * k + j], c->err[i * k + j] = 0.0;
+  }
+  return RM_OK;
+}
+
 static rm_status refine_columns(solver *v, columns *c, uint32_t *flags) {
   const int64_t n = v->s->n;
   rm_status status = RM_OK;
@@ -357,6 +401,9 @@ static rm_status refine_columns(solver *v, columns *c, uint32_t *flags) {
     status = refine(v, c);
     if (status) break;
     if (c->terms == 2) settle_zeros(v, c);
+    settle_columns(v, c, flags);
+    if (c->terms > 2 || !c->count) continue;
+    status = settle_short_solutions(v, c);
     settle_columns(v, c, flags);
   }
   return status;

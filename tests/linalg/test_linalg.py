@@ -272,6 +272,32 @@ def test_determinants_at_boundaries(lib, dtype):
             assert bits(log)[0] == exact.log_bits(exact.exact_determinant(a), dtype)
 
 
+@DTYPES
+def test_short_solutions(lib, dtype):
+    """Zeros and midpoints beside each other, of systems without zeros; and such that are only near them, in the same batch of columns."""
+    rng, p = np.random.default_rng(9), PRECISION[dtype]
+    for n in (2, 5, 17, 40):
+        a = rng.integers(-9, 10, (n, n)) * 2 + 1
+        short = rng.integers(-3, 4, n) * (rng.random(n) < 0.6)
+        middle = np.array([2**p + 1 if t else 0 for t in rng.random(n) < 0.5], object)
+        columns = [a.astype(object) @ x for x in (short, middle, np.eye(n, dtype=int)[0])]
+        b = np.stack([c for c in columns if all(int(np.array(v, dtype)) == v for v in c)], 1).astype(dtype)
+        near = b.copy()
+        near[0] = np.nextafter(near[0], np.array(np.inf, dtype))
+        a, b = a.astype(dtype), np.hstack([near[:, :1], b, near])
+        want = exact.exact_solution(a, b)
+        if want is not None:
+            assert np.array_equal(bits(lib.solve(a[None], b[None])[0][0]), want), n
+
+
+@DTYPES
+def test_zeros_of_large_systems(lib, dtype):
+    """Integers would decide them in minutes."""
+    a = np.random.default_rng(10).standard_normal((300, 300)).astype(dtype)
+    got, info = lib.solve(a[None], a[None, :, :2])
+    assert info[0] == 0 and np.array_equal(got[0], np.eye(300, 2))
+
+
 def beside_midpoint(a):
     """a with another corner, of 8,192 neighbours the one whose determinant is nearest to a midpoint: it is affine in the corner."""
     a, p = a.copy(), PRECISION[a.dtype.str[1:]]
