@@ -96,7 +96,14 @@ RM_FN vf64 rm_row_value_of(const int op, const rm_row_store *s, vf64 u, int64_t 
       *err = vf64_mul(vf64_abs(y), vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), vf64_set1(s->err)));
       return vf64_mul(y, t);
     case RM_ROW_LESS_EXP: {
-      const vf64 v = vf64_load(s->v + i), min = vf64_set1(RM_ROW_EXP_MIN), e = rm_row_exp(v);
+      const vf64 v = vf64_load(s->v + i), min = vf64_set1(RM_ROW_EXP_MIN);
+      if (!RM_DEVICE && vm64_none(vm64_not(vf64_le(vf64_abs(v), vf64_set1(RM_ROW_EXP_MAX))))) { /* no lane is special */
+        t = vf64_mul(rm_exp_sixteenths(v, RM_EXP_INV_STEP), a);
+        y = vf64_sub(u, t);
+        *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
+        return y;
+      }
+      const vf64 e = rm_row_exp(v);
       const vm64 below = vf64_lt(v, min), nothing = vf64_lt(v, vf64_set1(-0x1.fffffffffffffp1023));
       t = vf64_mul(vf64_select(nothing, vf64_set1(0.0), vf64_select(below, vf64_set1(0x1p-245), e)), a);
       y = vf64_sub(u, t);
