@@ -132,6 +132,11 @@ _MAKERS: dict[str, Any] = {
     "multilabel_margin_loss_backward": _core.Margins(True, True),
     "histc": _core.Histogram(histograms.edges_of),
     "bincount": _core.WeightedCounts(),
+    "linspace": _core.Spaced(),
+    **{
+        name: _core.Counts(name)
+        for name in ("histogram", "histogram_of_edges", "histogramdd", "histogramdd_edges", "histogramdd_of_edges")
+    },
     **{f"fractional_max_pool{dims}d": _core.FractionalPool(dims) for dims in (2, 3)},
     **{f"fractional_max_pool{dims}d_backward": _core.FractionalPoolGradient(dims) for dims in (2, 3)},
     "embedding_dense_backward": _core.EmbeddingGradient(),
