@@ -28,12 +28,14 @@ def midpoint_system(rng, n: int, dtype: str):
 
 
 def midpoint_solutions(lib, rng):
-    """Their approximations lie on either side, some 2^-100 away."""
+    """Their approximations lie on either side, some 2^-100 away, and a component of 1/3 keeps the solutions from being short."""
     calls, found = Linalg(lib), []
     for dtype in PRECISION:
         for n in (3, 4, 6, 9, 16):
             for _ in range(8):
-                a, b = midpoint_system(rng, n, dtype)
+                part, b = midpoint_system(rng, n, dtype)
+                a = np.pad(part, (0, 1))
+                a[-1, -1], b = 3, np.append(b, [[1]], 0).astype(dtype)
                 found.append(bits(calls.solve(a[None], b[None])[0]).ravel().astype(np.uint64))
     return np.concatenate(found)
 
