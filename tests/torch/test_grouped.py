@@ -10,10 +10,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from exact_oracle import bits, round_rational  # noqa: E402
+from prepared_calls import checked, tensor, turned  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
 from repmath.torch._tensors import as_array  # noqa: E402
 
+aten = torch.ops.aten
 FORMAT = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
 
 
@@ -118,6 +120,40 @@ def test_segments(kind):
                 at += n
     with rt.reproducible(), pytest.raises(rt.UncoveredOperatorError, match="initial"):
         torch.segment_reduce(data, kind, lengths=lengths, axis=1, initial=0.1)
+
+
+def segments(dtype):
+    """Calls with segments of several lengths, some empty, and whether a prepared call takes them; None where this depends on the numbers."""
+    forward, backward = aten.segment_reduce.default, aten._segment_reduce_backward.default
+    for data, axis, lengths in (
+        (tensor(dtype, 9, 3), 0, torch.tensor([4, 0, 3, 1])),
+        (tensor(dtype, 2, 9, 3, special=True), 1, torch.tensor([[4, 0, 5], [1, 6, 1]])),
+        (tensor(dtype, 2, 9, special=True), 1, torch.tensor([[9], [2]])),
+        (tensor(dtype, 9, 5) * 0, 0, torch.tensor([2, 7])),
+        (turned(tensor(dtype, 9, 3)).round(), 0, torch.tensor([1] * 9)),
+        (tensor(dtype, 70, 1), 0, torch.tensor([3, 66])),
+    ):
+        offsets = torch.cat((lengths[..., :1] * 0, lengths.cumsum(-1)), -1)
+        sure = None if data.shape[0] == 70 else True  # many factors, or a long gradient of a product
+        for kind in ("sum", "mean", "max", "min", "prod"):
+            quick = None if kind == "prod" else sure
+            for given in ({"lengths": lengths}, {"offsets": offsets}):
+                options = {**given, "axis": axis}
+                yield quick, forward, (data, kind), {**options, "unsafe": False}
+                yield False, forward, (data, kind), {**options, "initial": 0.5}
+                with rt.reproducible():
+                    made = forward(data, kind, **options)
+                g = tensor(dtype, *made.shape, seed=3, special=True)
+                yield quick, backward, (g, made, data, kind), options
+                yield quick, backward, (turned(g), made, data, kind), options
+            yield False, forward, (data, kind), {"lengths": lengths + 9, "axis": axis}
+            yield False, forward, (data, kind), {"lengths": lengths.int(), "axis": axis}
+            yield False, forward, (data, kind), {"lengths": lengths, "offsets": offsets, "axis": axis}
+
+
+@pytest.mark.parametrize("dtype", FORMAT, ids=str)
+def test_prepared_segments(dtype, general):
+    checked(segments(dtype), general)
 
 
 def test_divisors_below_zero():

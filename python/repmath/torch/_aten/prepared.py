@@ -133,6 +133,8 @@ _MAKERS: dict[str, Any] = {
     "histc": _core.Histogram(histograms.edges_of),
     "bincount": _core.WeightedCounts(),
     "linspace": _core.Spaced(),
+    "segment_reduce": _core.Segments(False),
+    "segment_reduce_backward": _core.Segments(True),
     **{
         name: _core.Counts(name)
         for name in ("histogram", "histogram_of_edges", "histogramdd", "histogramdd_edges", "histogramdd_of_edges")
