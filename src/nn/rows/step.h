@@ -96,14 +96,7 @@ RM_FN vf64 rm_row_value_of(const int op, const rm_row_store *s, vf64 u, int64_t 
       *err = vf64_mul(vf64_abs(y), vf64_mad(vf64_abs(t), vf64_set1(0x1p-50), vf64_set1(s->err)));
       return vf64_mul(y, t);
     case RM_ROW_LESS_EXP: {
-      const vf64 v = vf64_load(s->v + i), min = vf64_set1(RM_ROW_EXP_MIN);
-      if (!RM_DEVICE && vm64_none(vm64_not(vf64_le(vf64_abs(v), vf64_set1(RM_ROW_EXP_MAX))))) { /* no lane is special */
-        t = vf64_mul(rm_exp_sixteenths(v, RM_EXP_INV_STEP), a);
-        y = vf64_sub(u, t);
-        *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mul(vf64_abs(y), vf64_set1(0x1p-51)));
-        return y;
-      }
-      const vf64 e = rm_row_exp(v);
+      const vf64 v = vf64_load(s->v + i), min = vf64_set1(RM_ROW_EXP_MIN), e = rm_row_exp(v);
       const vm64 below = vf64_lt(v, min), nothing = vf64_lt(v, vf64_set1(-0x1.fffffffffffffp1023));
       t = vf64_mul(vf64_select(nothing, vf64_set1(0.0), vf64_select(below, vf64_set1(0x1p-245), e)), a);
       y = vf64_sub(u, t);
@@ -174,10 +167,22 @@ RM_FN void rm_row_put(vf64 y, const int fmt, void *out, int64_t i, int64_t n) {
   if (!whole) __builtin_memcpy(at, tail, (size_t)(n - i) * (size_t)rm_size_of(fmt));
 }
 
+/* LESS_EXP where no lane of v is beyond the domain of the exponential: what rm_row_value_of has there, without
+ * its selections. Returns 0 where one is. */
+RM_FN int rm_row_less_plain_exp(const rm_row_store *s, vf64 u, int64_t i, vf64 *y, vf64 *err) {
+  const vf64 v = vf64_load(s->v + i);
+  if (!vm64_none(vm64_not(vf64_le(vf64_abs(v), vf64_set1(RM_ROW_EXP_MAX))))) return 0;
+  const vf64 t = vf64_mul(rm_exp_sixteenths(v, RM_EXP_INV_STEP), vf64_set1(s->a));
+  *y = vf64_sub(u, t);
+  *err = vf64_mad(vf64_abs(t), vf64_set1(s->rel), vf64_mul(vf64_abs(*y), vf64_set1(0x1p-51)));
+  return 1;
+}
+
 /* The value at i, within err, and the lanes in which its rounding is undecided or not finite. An exact zero is +0. A value
  * whose sign the bound does not determine is undecided even where both roundings are zeros. */
 RM_FN void rm_row_bounded(const int op, const rm_row_store *s, vf64 u, int64_t i, vf64 *y, vf64 *err) {
-  *y = vf64_add(rm_row_value_of(op, s, u, i, err), vf64_set1(0.0));
+  if (RM_DEVICE || op != RM_ROW_LESS_EXP || !rm_row_less_plain_exp(s, u, i, y, err)) *y = rm_row_value_of(op, s, u, i, err);
+  *y = vf64_add(*y, vf64_set1(0.0));
   *err = vf64_mul(*err, vf64_set1(RM_BOUND(1.0)));
 }
 RM_FN vm64 rm_row_doubt(vf64 y, vf64 err, const int fmt) {
