@@ -527,6 +527,35 @@ def graphs(report: Report, build: pathlib.Path) -> None:
                     return "DIFFERS"
         return "right"
 
+    def steps(which, captured: bool) -> list:
+        """What steps of a fused optimiser leave, which read counts, a scale and whether they are left out on the device."""
+        generator.manual_seed(5)
+        made = [torch.randn(n, device="cuda", generator=generator).requires_grad_() for n in (1000, 33, 70000)]
+        for p in made:
+            p.grad = torch.randn(p.shape, device="cuda", generator=generator)
+        with repmath.torch.reproducible():
+            optimizer = which(made, lr=0.01, fused=True, **({} if which is torch.optim.SGD else {"capturable": True}))
+            optimizer.grad_scale, optimizer.found_inf = torch.tensor(1.5, device="cuda"), torch.zeros((), device="cuda")
+            side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                optimizer.step()
+            torch.cuda.current_stream().wait_stream(side)
+            if captured:
+                with torch.cuda.graph(graph):
+                    optimizer.step()
+            for found in (0.0, 1.0, 0.0):
+                optimizer.found_inf.fill_(found)
+                graph.replay() if captured else optimizer.step()
+        return [as_bytes(torch, t) for p in made for t in (p, p.grad)]
+
+    for which in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+        try:
+            found = "right" if steps(which, True) == steps(which, False) else "DIFFERS"
+        except Exception as error:  # the others are still captured
+            found = f"{type(error).__name__}: {error}"
+        report.wrong += found != "right"
+        report.line(f"fused {which.__name__} in a graph: {found}")
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         for name, call in calls.items():
             try:

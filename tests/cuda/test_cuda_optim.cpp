@@ -1,5 +1,6 @@
 /* The launchers of optimiser steps and gradient clipping against the CPU library, every byte of all arrays (device.h). */
 #include <repmath/cuda.h>
+#include <repmath/formulas.h>
 #include <repmath/optim.h>
 #include <repmath/random.h>
 
@@ -146,13 +147,55 @@ static void sgd_lists(int format, int count, const rm_sgd_options &o) {
   lists(
       "sgd of a list", format, count, false,
       [&](const rm_cuda_step_arrays &t) { return rm_sgd_step(format, t.n, t.p, t.g, t.m, &o); },
-      [&](int n, const rm_cuda_step_arrays *t) { return rm_cuda_sgd_steps(format, n, t, &o, nullptr); });
+      [&](int n, const rm_cuda_step_arrays *t) { return rm_cuda_sgd_steps(format, n, t, &o, nullptr, nullptr); });
 }
 static void adam_lists(int format, int count, bool largest, const rm_adam_options &o) {
   lists(
       "adam of a list", format, count, largest,
       [&](const rm_cuda_step_arrays &t) { return rm_adam_step(format, t.n, t.p, t.g, t.m, t.v, t.w, &o); },
-      [&](int n, const rm_cuda_step_arrays *t) { return rm_cuda_adam_steps(format, n, t, &o, nullptr); });
+      [&](int n, const rm_cuda_step_arrays *t) { return rm_cuda_adam_steps(format, n, t, &o, nullptr, nullptr); });
+}
+
+/* The quotient of n numbers by one that every format has; its zeros keep their signs. */
+static void divide(int format, char *x, int64_t n, float scale) {
+  static char zeros[8], by[8], was[8];
+  const int size = widths[format];
+  rm_random_uniform(format, 0, 0, 0, 1, static_cast<double>(scale), static_cast<double>(scale), by, size);
+  for (int64_t i = 0; i < n; i++, x += size) {
+    memcpy(was, x, static_cast<size_t>(size));
+    check(rm_formula(RM_FORMULA_QUOTIENT, format, 1, 1, zeros, was, by, x) == RM_OK, "a quotient");
+    bool zero = true;
+    for (int k = 0; k < size; k++) zero = zero && x[k] == 0;
+    if (zero) x[size - 1] = static_cast<char>(was[size - 1] & 0x80);
+  }
+}
+
+/* Counts of steps, a scale of gradients and whether the step is left out, as the device finds them. */
+BOTH_SIDES float on_device[TENSORS + 2];
+static void reads_on_device(int format, int count, float scale, bool left_out, const rm_adam_options &given) {
+  rm_cuda_step_arrays c[TENSORS], d[TENSORS];
+  fill_list(format, count);
+  listed(format, count, c, cpu_list, false);
+  listed(format, count, d, gpu_list, false);
+  for (int i = 0; i < count; i++) on_device[i] = static_cast<float>(1 + i % 3 * 500), d[i].count = on_device + i;
+  on_device[TENSORS] = scale, on_device[TENSORS + 1] = left_out;
+  const rm_cuda_step_scale read = {scale != 1 ? on_device + TENSORS : nullptr, on_device + TENSORS + 1};
+  for (int i = 0; i < count && !left_out; i++) {
+    rm_adam_options o = given;
+    o.step = 1 + i % 3 * 500;
+    if (scale != 1) divide(format, static_cast<char *>(const_cast<void *>(c[i].g)), c[i].n, scale);
+    check(rm_adam_step(format, c[i].n, c[i].p, c[i].g, c[i].m, c[i].v, c[i].w, &o) == RM_OK, "a step");
+  }
+  check(rm_cuda_adam_steps(format, count, d, &given, &read, nullptr) == RM_OK && device_idle(), "a step on the device");
+  check(memcmp(cpu_list, gpu_list, sizeof cpu_list) == 0, "what a step reads on the device");
+  if (scale > 100) return; /* gradients that bfloat16 does not see */
+  /* The control: another count of one tensor is seen; a step that is left out reads none. */
+  static char expected[LIST];
+  memcpy(expected, cpu_list, sizeof expected);
+  fill_list(format, count);
+  on_device[2] = 3;
+  check(rm_cuda_adam_steps(format, count, d, &given, &read, nullptr) == RM_OK && device_idle(), "another count");
+  check((memcmp(expected, gpu_list, sizeof expected) == 0) == left_out, "another count is seen");
 }
 
 static void clip(int format, int kind, int64_t n, double max_norm) {
@@ -208,15 +251,15 @@ static void refusals_of_lists() {
   rm_cuda_step_arrays t[4];
   const int f64 = RM_FORMAT_F64;
   fill_list(f64, 3);
-  const auto sgd = [&](int64_t n, const rm_sgd_options *o) { return rm_cuda_sgd_steps(f64, n, t, o, nullptr); };
-  const auto adam = [&](int64_t n, const rm_adam_options *o) { return rm_cuda_adam_steps(f64, n, t, o, nullptr); };
+  const auto sgd = [&](int64_t n, const rm_sgd_options *o) { return rm_cuda_sgd_steps(f64, n, t, o, nullptr, nullptr); };
+  const auto adam = [&](int64_t n, const rm_adam_options *o) { return rm_cuda_adam_steps(f64, n, t, o, nullptr, nullptr); };
   const auto whole = [&] { listed(f64, 4, t, gpu_list, true); };
   whole();
-  check(rm_cuda_sgd_steps(4, 4, t, &s, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "format");
-  check(rm_cuda_adam_steps(-1, 4, t, &a, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "format");
+  check(rm_cuda_sgd_steps(4, 4, t, &s, nullptr, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "format");
+  check(rm_cuda_adam_steps(-1, 4, t, &a, nullptr, nullptr) == RM_STATUS(RM_ERR_ENUM, 1), "format");
   check(sgd(-1, &s) == RM_STATUS(RM_ERR_SIZE, 2) && sgd(0, &s) == RM_OK, "count");
-  check(rm_cuda_sgd_steps(f64, 0, nullptr, &s, nullptr) == RM_OK, "no list");
-  check(rm_cuda_sgd_steps(f64, 1, nullptr, &s, nullptr) == RM_STATUS(RM_ERR_NULL, 3), "no list");
+  check(rm_cuda_sgd_steps(f64, 0, nullptr, &s, nullptr, nullptr) == RM_OK, "no list");
+  check(rm_cuda_sgd_steps(f64, 1, nullptr, &s, nullptr, nullptr) == RM_STATUS(RM_ERR_NULL, 3), "no list");
   check(sgd(4, nullptr) == RM_STATUS(RM_ERR_NULL, 4) && adam(4, &zeroth) == RM_STATUS(RM_ERR_RANGE, 4), "options");
   t[3].n = -1;
   check(sgd(4, &s) == RM_STATUS(RM_ERR_SIZE, 3), "size");
@@ -277,6 +320,12 @@ int main() {
     for (int k = 0; k < 4; k++) adam_lists(format, k == 1 ? TENSORS : 20, k % 2, adams[k]);
   }
   sgd_lists(RM_FORMAT_F32, 5, steps[5]); /* all elements in the accurate phase */
+  for (int format = 0; format < 4; format++) {
+    reads_on_device(format, TENSORS, 1, false, adams[0]);
+    reads_on_device(format, 20, 3, false, adams[2]);
+    reads_on_device(format, 20, 3, true, adams[1]);
+    reads_on_device(format, 6, 0x1p12F, false, adams[4]); /* whose steps are all for the accurate phase */
+  }
   refusals_of_lists();
   counts();
   beside_a_limit(RM_FORMAT_F16, 11);

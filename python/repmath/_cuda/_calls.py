@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ._array import Array, Place, Unsupported, download, new, strides_of, upload
 from ._library import call, check, checked, format_of, is_index_error
-from ._structures import AdamOptions, Conv, CrossEntropy, Int, NormSets, Pool, SGDOptions, StepArrays, Stride
+from ._structures import AdamOptions, Conv, CrossEntropy, Int, NormSets, Pool, SGDOptions, StepArrays, StepScale, Stride
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _LOSSES = {"mse": 0, "l1": 1, "smooth_l1": 2, "huber": 3}
@@ -275,20 +275,22 @@ def adam_step(format: str, p: Array, g: Array, m: Array, v: Array, w: Array | No
     _step("rm_cuda_adam_step", format, [p, g, m, v, w], AdamOptions(*options))
 
 
-def _steps(name: str, format: str, tensors: Sequence[Sequence[Array | None]], options: Any) -> None:
-    """One call for tensors of one format; each has a parameter, a gradient and its states."""
+def _steps(name: str, format: str, tensors: Sequence[Sequence[Array | None]], options: Any, scale: Any) -> None:
+    """One call for tensors of one format; each has a parameter, a gradient, its states and its count of steps. scale: what divides gradients, and
+    whether the step is left out, each one number on the device, or None."""
     first = tensors[0][0]
     assert first is not None
     rows = [(t[0].size, *(None if a is None or not a.size else a.address for a in t)) for t in tensors if t[0] is not None]
     given = (StepArrays * len(rows))(*rows)
-    checked(name, format_of(format), len(rows), given, ctypes.byref(options), first.place.queue)
+    read = StepScale(*(None if a is None else a.address for a in scale))
+    checked(name, format_of(format), len(rows), given, ctypes.byref(options), ctypes.byref(read), first.place.queue)
 
 
-def sgd_steps(format: str, tensors: Sequence[Sequence[Array | None]], *options: Any) -> None:
+def sgd_steps(format: str, tensors: Sequence[Sequence[Array | None]], scale: Any, *options: Any) -> None:
     """sgd_step of several tensors."""
-    _steps("rm_cuda_sgd_steps", format, tensors, SGDOptions(*options))
+    _steps("rm_cuda_sgd_steps", format, tensors, SGDOptions(*options), scale)
 
 
-def adam_steps(format: str, tensors: Sequence[Sequence[Array | None]], *options: Any) -> None:
+def adam_steps(format: str, tensors: Sequence[Sequence[Array | None]], scale: Any, *options: Any) -> None:
     """adam_step of several tensors."""
-    _steps("rm_cuda_adam_steps", format, tensors, AdamOptions(*options))
+    _steps("rm_cuda_adam_steps", format, tensors, AdamOptions(*options), scale)

@@ -45,4 +45,5 @@ SGDOptions = _structure("rm_sgd_options", {"lr momentum dampening weight_decay":
 AdamOptions = _structure(
     "rm_adam_options", {"lr beta1 beta2 eps weight_decay": Real, "step": Long, "decoupled maximize": Int}
 )
-StepArrays = _structure("rm_cuda_step_arrays", {"n": Long, "p g m v w": Pointer})
+StepArrays = _structure("rm_cuda_step_arrays", {"n": Long, "p g m v w count": Pointer})
+StepScale = _structure("rm_cuda_step_scale", {"grad_scale found_inf": Pointer})

@@ -8,43 +8,9 @@
 #define RM_NUM dd_ball
 #include "formula.inc"
 #undef RM_NUM
+#include "prepare.inl"
 
 _Static_assert(sizeof(rm_step_numbers_dd_ball) == sizeof((rm_optimizer *)0)->numbers, "numbers holds them");
-
-/* A coefficient in two parts. */
-static void coefficient(const rm_dd_ball *a, double relative, double *parts, int *fast) {
-  const double size = vf64_abs(a->hi);
-  parts[0] = a->hi;
-  parts[1] = a->lo;
-  if (size == 0.0 && a->err == 0.0) return;
-  if (!(a->err <= size * relative && size >= 0x1p-200 && size <= 0x1p200)) *fast = 0;
-}
-
-static void prepare(rm_optimizer *o) {
-  rm_step_numbers_dd_ball c = {0};
-  rm_optimizer_constants k = {0};
-  rm_dd_ball root, t;
-  double unused[2];
-  k.fast = 1;
-  rm_step_numbers_of_dd_ball(&c, o, 0);
-  __builtin_memcpy(o->numbers, &c, sizeof c);
-  coefficient(&c.lr, 0.0, unused, &k.fast);
-  coefficient(&c.beta1, 0.0, unused, &k.fast);
-  coefficient(&c.decay, 0.0, unused, &k.fast);
-  coefficient(&c.keep1, 0x1p-100, k.keep1, &k.fast);
-  if (o->kind == RM_ADAM) {
-    coefficient(&c.beta2, 0.0, unused, &k.fast);
-    coefficient(&c.keep2, 0x1p-100, k.keep2, &k.fast);
-    coefficient(&c.a, 0x1p-100, k.a, &k.fast);
-    rm_dd_ball_sqrt(&root, &c.d2);
-    rm_dd_ball_mul(&t, &c.eps, &root);
-    coefficient(&t, 0x1p-85, k.eps, &k.fast);
-    rm_dd_ball_mul(&t, &c.lr, &root);
-    rm_dd_ball_div(&t, &t, &c.d1);
-    coefficient(&t, 0x1p-85, k.rate, &k.fast);
-  }
-  o->constants = k;
-}
 
 /* Positions of the arguments that both steps have; the options follow the arrays. */
 enum { FORMAT = 1, N, ARRAYS };
@@ -67,7 +33,7 @@ static rm_status check(const rm_optimizer *o, const char *const *arrays, int cou
 
 static rm_status prepared(rm_optimizer *o) {
   const rm_env env = rm_env_enter();
-  prepare(o);
+  rm_step_prepare(o);
   rm_env_leave(env, 0);
   return RM_OK;
 }

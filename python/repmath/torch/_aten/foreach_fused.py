@@ -176,8 +176,18 @@ def _unscaled(grads: _Tensors, grad_scale: torch.Tensor | None, found_inf: torch
     return [KERNELS["divide"](g, scale, out=torch.empty_like(g)) for g in grads]
 
 
-def _scaled(step: Callable[..., None]) -> Callable[..., None]:
-    """A fused step that also divides the gradients by a scale, and is left out where one of them was not finite."""
+def _is_number_there(t: torch.Tensor) -> bool:
+    """Whether it is one number of float32 on a device, as PyTorch's counts of steps and scales of fused optimisers there are."""
+    return not t.is_cpu and t.dtype is torch.float32 and t.numel() == 1
+
+
+def _number_there(t: torch.Tensor | None) -> Any:
+    return None if t is None else as_array(t)
+
+
+def _scaled(step: Callable[..., None], on_device: bool = False) -> Callable[..., None]:
+    """A fused step that also divides the gradients by a scale, and is left out where one of them was not finite. on_device: tensors on a device
+    take their steps together, which read both there, so that nothing waits for the device."""
 
     @itself
     def call(
@@ -188,6 +198,9 @@ def _scaled(step: Callable[..., None]) -> Callable[..., None]:
         found_inf: torch.Tensor | None = None,
         **options: Any,
     ) -> None:
+        if on_device and _on_device(params) and all(t is None or _is_number_there(t) for t in (grad_scale, found_inf)):
+            step(params, grads, *rest, **options, scale=(_number_there(grad_scale), _number_there(found_inf)))
+            return
         given = _unscaled(grads, grad_scale, found_inf)
         if given is None:
             return
@@ -237,10 +250,14 @@ def _adam(step_function: Callable[..., None], decoupled: bool | None = None) -> 
         eps: float,
         amsgrad: bool,
         maximize: bool,
+        scale: Any = (None, None),
     ) -> None:
-        steps = [
-            round(step) for step in _numbers(state_steps)
-        ]  # rounding up or down moves what counts the steps by a last place
+        together = decoupled is not None and _on_device(params)
+        steps: list[Any]
+        if together and all(map(_is_number_there, state_steps)):
+            steps = [as_array(t) for t in state_steps]
+        else:  # rounding up or down moves what counts the steps by a last place
+            steps = [round(step) for step in _numbers(state_steps)]
         options: dict[str, Any] = {
             "lr": float(lr),  # a device is waited for once, not for each parameter
             "betas": (beta1, beta2),
@@ -248,9 +265,9 @@ def _adam(step_function: Callable[..., None], decoupled: bool | None = None) -> 
             "weight_decay": weight_decay,
             "maximize": maximize,
         }
-        if decoupled is not None and _on_device(params):
+        if together:
             places = _places(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else ())
-            _steps.adam_steps(places, steps, decoupled=decoupled, **options)
+            _steps.adam_steps(places, steps, decoupled=bool(decoupled), scale=scale, **options)
             return
         for i, p in enumerate(params):
             states = [exp_avgs[i], exp_avg_sqs[i], *([max_exp_avg_sqs[i]] if amsgrad else [])]
@@ -259,8 +276,8 @@ def _adam(step_function: Callable[..., None], decoupled: bool | None = None) -> 
     return call
 
 
-KERNELS["fused_adam"] = _scaled(_adam(optim.adam_step, decoupled=False))
-KERNELS["fused_adamw"] = _scaled(_adam(optim.adamw_step, decoupled=True))
+KERNELS["fused_adam"] = _scaled(_adam(optim.adam_step, decoupled=False), on_device=True)
+KERNELS["fused_adamw"] = _scaled(_adam(optim.adamw_step, decoupled=True), on_device=True)
 
 
 def _sgd(
@@ -276,6 +293,7 @@ def _sgd(
     nesterov: bool,
     maximize: bool,
     is_first_step: bool,
+    scale: Any = (None, None),
 ) -> None:
     """step_function: that of one parameter; None is repmath.optim.sgd_step, which tensors on a device take together."""
     options: dict[str, Any] = {
@@ -288,14 +306,14 @@ def _sgd(
         "first": is_first_step,
     }
     if step_function is None and _on_device(params):
-        _steps.sgd_steps(_places(params, grads, momentum_buffers if momentum else ()), **options)
+        _steps.sgd_steps(_places(params, grads, momentum_buffers if momentum else ()), scale=scale, **options)
         return
     step = step_function or optim.sgd_step
     for i, p in enumerate(params):
         step(*_alike(p, grads[i], momentum_buffers[i] if momentum else None, numbered=step_function is not None), **options)
 
 
-KERNELS["fused_sgd"] = _scaled(functools.partial(_sgd, None))
+KERNELS["fused_sgd"] = _scaled(functools.partial(_sgd, None), on_device=True)
 
 
 def _adagrad(
