@@ -2,6 +2,7 @@
  * K, Airy's Ai, Hurwitz's zeta, gamma and beta, the incomplete gamma functions and sin(x)/x. Only what series and
  * expansions leave out is added to the bounds here; where they do not serve, the value is unknown, and the caller
  * computes it. Compiled once: the loops are scalar. */
+#include <pthread.h>
 #include <stddef.h>
 
 #include "../../crlibm/betaln/betaln_dd.h"
@@ -28,7 +29,7 @@ enum {
 };
 #define RM_SPECIAL_STEP 0.125 /* of the trapezoidal rule */
 
-/* What all elements of a call share: 1/k, the sums H_k of the first k of these, and at the nodes t, multiples of the step,
+/* What all elements share, which is computed once: 1/k, the sums H_k of the first k of these, and at the nodes t, multiples of the step,
  * cosh t - 1, cosh t and cosh(t/3). */
 typedef struct {
   ball inverse[TERMS], harmonic[TERMS];
@@ -37,7 +38,6 @@ typedef struct {
 } shared;
 
 typedef struct {
-  const shared *with;
   int function, format;
   const double *a, *x;
   char *out;
@@ -73,7 +73,12 @@ static void subtract_from(ball *r, double x) {
 }
 static double size_of(const ball *a) { return rm_dd_ball_max(a); }
 
-static void fill(shared *s) {
+/* `small`, below, is the size of terms that are left out, whose bound is added: what decides nearly all roundings to the
+ * format. */
+
+static shared kept;
+static void fill(void) {
+  shared *const s = &kept;
   ball t, e;
   number(&s->harmonic[0], 0.0);
   for (int k = 1; k < TERMS; k++) {
@@ -126,7 +131,7 @@ static void sin_cos(ball *sine, ball *cosine, const ball *a) {
 
 /* The sums of y^k/(k! (k + nu)!) and of h_k times that, h_k = H_k or 2 H_k + 1/(k + 1). Once a term is below a ninth
  * of the one before, with h_k at most twice the one before, the rest of both sums is below the last terms. */
-static void bessel_sums(const shared *s, ball *plain, ball *weighted, const ball *y, int nu) {
+static void bessel_sums(const shared *s, ball *plain, ball *weighted, const ball *y, int nu, double small) {
   ball term, h, t;
   number(&term, 1.0);
   *plain = term;
@@ -143,7 +148,7 @@ static void bessel_sums(const shared *s, ball *plain, ball *weighted, const ball
     ball_mul(&t, &term, &h);
     ball_add(plain, plain, &term);
     ball_add(weighted, weighted, &t);
-    if (__builtin_fabs(t.hi) < 0x1p-110 && 9.0 * __builtin_fabs(y->hi) < (double)(k * (k + nu))) {
+    if (__builtin_fabs(t.hi) < small && 9.0 * __builtin_fabs(y->hi) < (double)(k * (k + nu))) {
       rm_gamma_widen(plain, size_of(&t));
       rm_gamma_widen(weighted, size_of(&t));
       return;
@@ -153,13 +158,13 @@ static void bessel_sums(const shared *s, ball *plain, ball *weighted, const ball
 }
 
 /* K (sign 1), or pi/2 Y (sign -1), by the series of DLMF 10.8 and 10.31. */
-static void second_kind(const shared *s, ball *r, double x, int nu, int sign) {
+static void second_kind(const shared *s, ball *r, double x, int nu, int sign, double small) {
   ball y, plain, weighted, log;
   number(&y, x);
   ball_mul(&y, &y, &y);
   rm_dd_ball_scale(&y, &y, -2);
   if (sign < 0) rm_dd_ball_neg(&y, &y);
-  bessel_sums(s, &plain, &weighted, &y, nu);
+  bessel_sums(s, &plain, &weighted, &y, nu, small);
   rm_lgamma_log(&log, 0.5 * x);
   ball_add(&log, &log, &s->euler);
   ball_mul(&plain, &plain, &log);
@@ -183,7 +188,7 @@ static void second_kind(const shared *s, ball *r, double x, int nu, int sign) {
  * of each is at most its first term that is left out (DLMF 10.17(iii), 10.40(ii), 9.7(iii)), which the last two terms
  * bound as long as the terms fall. Order 1 has one positive factor, 3, then negative ones: its terms count as negative
  * from the second one on. Of Bessel's functions Q is -odd. */
-static void expansion(const shared *s, ball *even, ball *odd, const ball *z, int kind) {
+static void expansion(const shared *s, ball *even, ball *odd, const ball *z, int kind, double small) {
   ball term, inverse, *to;
   number(&term, 1.0);
   rm_dd_ball_div(&inverse, &term, z);
@@ -192,10 +197,10 @@ static void expansion(const shared *s, ball *even, ball *odd, const ball *z, int
   double before = 2.0;
   for (int k = 0; k < TERMS; k++) {
     const double size = __builtin_fabs(term.hi);
-    if (k > 2 && (size < 0x1p-112 || size > 0.99 * before)) {
+    if (k > 2 && (size < 0.25 * small || size > 0.99 * before)) {
       const double rest = 4.0 * (before < 1.0 ? before : 1.0) + term.err;
-      rm_gamma_widen(even, size < 0x1p-112 ? size_of(&term) * 2.0 : rest);
-      if (odd) rm_gamma_widen(odd, size < 0x1p-112 ? size_of(&term) * 2.0 : rest);
+      rm_gamma_widen(even, size < 0.25 * small ? size_of(&term) * 2.0 : rest);
+      if (odd) rm_gamma_widen(odd, size < 0.25 * small ? size_of(&term) * 2.0 : rest);
       return;
     }
     to = odd && k % 2 ? odd : even;
@@ -243,18 +248,18 @@ static void trapezoid(const shared *s, ball *r, const ball *z, const ball *weigh
   rm_gamma_widen(r, 0x1p-72);
 }
 
-static void modified_k(const shared *s, ball *r, double x, int nu, int scaled) {
+static void modified_k(const shared *s, ball *r, double x, int nu, int scaled, double small) {
   ball z, t;
   number(&z, x);
   if (x < 2.0) {
-    second_kind(s, r, x, nu, 1);
+    second_kind(s, r, x, nu, 1, small);
     if (!scaled) return;
     rm_dd_ball_exp(&t, &z);
   } else {
     if (x < 26.0) {
       trapezoid(s, r, &z, nu ? s->weight : NULL);
     } else {
-      expansion(s, r, NULL, &z, nu);
+      expansion(s, r, NULL, &z, nu, small);
       rm_dd_ball_scale(&t, &s->pi, -1);
       rm_dd_ball_div(&t, &t, &z);
       rm_dd_ball_sqrt(&t, &t);
@@ -267,16 +272,16 @@ static void modified_k(const shared *s, ball *r, double x, int nu, int scaled) {
   ball_mul(r, r, &t);
 }
 
-static void bessel_y(const shared *s, ball *r, double x, int nu) {
+static void bessel_y(const shared *s, ball *r, double x, int nu, double small) {
   ball z, p, q, sine, cosine, less, more;
   number(&z, x);
   if (x < 25.0) {
-    second_kind(s, r, x, nu, -1);
+    second_kind(s, r, x, nu, -1, small);
     rm_dd_ball_scale(r, r, 1);
     rm_dd_ball_div(r, r, &s->pi);
     return;
   }
-  expansion(s, &p, &q, &z, nu);
+  expansion(s, &p, &q, &z, nu, small);
   rm_dd_ball_neg(&q, &q);
   sin_cos(&sine, &cosine, &z);
   ball_sub(&less, &sine, &cosine);
@@ -296,7 +301,7 @@ static void bessel_y(const shared *s, ball *r, double x, int nu) {
 
 /* Ai by its series, whose two parts have falling terms once 2 |x|^3 is below k (k - 1); by K_(1/3) for 2 <= zeta <= 26,
  * and by its expansions. */
-static void airy(const shared *s, ball *r, double x) {
+static void airy(const shared *s, ball *r, double x, double small) {
   ball z, root, zeta, p, q, t;
   const double size = __builtin_fabs(x);
   number(&z, size);
@@ -320,7 +325,7 @@ static void airy(const shared *s, ball *r, double x) {
         ball_mul(&term, &term, &s->inverse[k + first]);
         ball_mul(&term, &term, &s->inverse[k + first - 1]);
         ball_add(&sums[first], &sums[first], &term);
-        if (size_of(&term) < 0x1p-110 * size && 3.0 * __builtin_fabs(cube.hi) < (double)(k * (k - 1))) break;
+        if (size_of(&term) < small * size && 3.0 * __builtin_fabs(cube.hi) < (double)(k * (k - 1))) break;
         if (k + 3 >= TERMS) rm_dd_ball_unknown(&sums[first]);
       }
       rm_gamma_widen(&sums[first], size_of(&term));
@@ -338,7 +343,7 @@ static void airy(const shared *s, ball *r, double x) {
       ball_mul(&p, &p, &t);
       rm_dd_ball_div(&p, &p, &s->pi);
     } else {
-      expansion(s, &p, NULL, &zeta, 2);
+      expansion(s, &p, NULL, &zeta, 2, small);
       ball_mul(&t, &root, &s->pi);
       rm_dd_ball_sqrt(&t, &t);
       rm_dd_ball_scale(&t, &t, 1);
@@ -349,7 +354,7 @@ static void airy(const shared *s, ball *r, double x) {
     ball_mul(r, &p, &t);
   } else {
     ball sine, cosine, more;
-    expansion(s, &p, &q, &zeta, 2);
+    expansion(s, &p, &q, &zeta, 2, small);
     sin_cos(&sine, &cosine, &zeta);
     ball_add(&more, &sine, &cosine);
     ball_sub(&sine, &sine, &cosine);
@@ -373,11 +378,11 @@ static void power(ball *r, double s, double q, double k) {
   rm_dd_ball_exp(r, &e);
 }
 
-/* Of q > 0: terms to a = q + n >= 16 + s/2, then Euler's and Maclaurin's formula, whose rest is at most the first term
+/* Of q > 0: terms to a = q + n >= 16 + s/2, or 10 + s/2, then Euler's and Maclaurin's formula, whose rest is at most the first term
  * left out. */
-static void zeta_of(ball *r, double order, double q) {
+static void zeta_of(ball *r, double order, double q, double small) {
   ball term, a, inverse, rising, t, at;
-  const double until = 16.0 + 0.5 * order;
+  const double until = (small < 0x1p-100 ? 16.0 : 10.0) + 0.5 * order;
   if (!(q > 0.0 && q < 0x1p200 && order < 600.0 && order > 1.0)) {
     rm_dd_ball_unknown(r);
     return;
@@ -388,7 +393,7 @@ static void zeta_of(ball *r, double order, double q) {
     power(&term, order, q, (double)n);
     ball_add(r, r, &term);
     /* The rest from a = q + n + 1 on is at most a^-s (1 + a/(s - 1)), and a < 2^9. */
-    if (order > 3.0 && n > 0 && term.hi < r->hi * 0x1p-90) {
+    if (order > 3.0 && n > 0 && term.hi < r->hi * (0x1p20 * small)) {
       rm_gamma_widen(r, size_of(&term) * 0x1p10);
       return;
     }
@@ -410,7 +415,7 @@ static void zeta_of(ball *r, double order, double q) {
   for (int j = 0; j < BERNOULLI; j++) {
     constant(&t, bernoulli[2 * j], bernoulli[2 * j + 1]);
     ball_mul(&t, &t, &rising);
-    if (j == BERNOULLI - 1 || __builtin_fabs(t.hi) < r->hi * 0x1p-100) {
+    if (j == BERNOULLI - 1 || __builtin_fabs(t.hi) < r->hi * (0x1p10 * small)) {
       rm_gamma_widen(r, size_of(&t));
       return;
     }
@@ -444,9 +449,9 @@ static void gamma_factor(ball *r, double a, double x, int below) {
 
 /* F = 1/(x + (1 - b)/(1 + 1/(x + (2 - b)/(1 + 2/(x + ...))))), 0 < b <= 1, between consecutive convergents, as all
  * numbers are positive. */
-static void fraction(ball *r, const ball *b, double x) {
+static void fraction(ball *r, const ball *b, double x, double small) {
   ball ends[2], t, one;
-  const int n = (int)(160.0 / x) + 8;
+  const int n = (int)((small < 0x1p-100 ? 160.0 : 80.0) / x) + 8;
   number(&one, 1.0);
   for (int which = 0; which < 2; which++) {
     ball *const v = &ends[which];
@@ -475,7 +480,7 @@ static void fraction(ball *r, const ball *b, double x) {
 
 /* P(a, x) below a + 1 or 2, by DLMF 8.7.1; else Q(a, x) = D (1 + (a - 1)/x + (a - 1)(a - 2)/x^2 + ... + x F), D = x^(a
  * - 1) e^-x/Gamma(a), the last product of order b = a - m, 0 < b <= 1. Then 1 less that, where this is asked for. */
-static void incomplete_gamma(ball *r, double a, double x, int upper) {
+static void incomplete_gamma(ball *r, double a, double x, int upper, double small) {
   ball sum, term, t, factor;
   if (!(a > 0x1p-100 && a < 0x1p20 && x > 0x1p-100 && x < 0x1p21)) {
     rm_dd_ball_unknown(r);
@@ -494,7 +499,7 @@ static void incomplete_gamma(ball *r, double a, double x, int upper) {
       ball_add(&sum, &sum, &term);
       /* Terms fall by x/(a + k + 1) and more, so the rest is below term times (a + k + 1)/(a + k + 1 - x). */
       const double ahead = a + (double)k + 1.0, rest = size_of(&term) * (ahead / (ahead - x)) * 1.01;
-      if (k > 4 && ahead - x > 0.5 && rest < sum.hi * 0x1p-90) {
+      if (k > 4 && ahead - x > 0.5 && rest < sum.hi * (0x1p20 * small)) {
         rm_gamma_widen(&sum, rest);
         break;
       }
@@ -513,7 +518,7 @@ static void incomplete_gamma(ball *r, double a, double x, int upper) {
       number(&t, x);
       rm_dd_ball_div(&term, &term, &t);
       if (k < m) ball_add(&sum, &sum, &term);
-      if (term.hi < 0x1p-110) break; /* the rest: fewer than m falling terms, and x F < 1 times one */
+      if (term.hi < small) break; /* the rest: fewer than m falling terms, and x F < 1 times one */
       if (k == 4096) {
         rm_dd_ball_unknown(r);
         return;
@@ -525,7 +530,7 @@ static void incomplete_gamma(ball *r, double a, double x, int upper) {
       ball b;
       number(&b, a);
       plus(&b, -(double)m);
-      fraction(&t, &b, x);
+      fraction(&t, &b, x, small);
       times(&t, x);
       ball_mul(&t, &t, &term);
       if (m == 0) sum = t;
@@ -588,19 +593,20 @@ static void spherical(const shared *s, ball *r, double x) {
 }
 
 static void value(const problem *p, ball *r, double a, double x) {
-  const shared *const s = p->with;
+  const shared *const s = &kept;
   const int f = p->function;
+  const double small = p->format == RM_F64 ? 0x1p-110 : 0x1p-72;
   rm_dd_ball_unknown(r);
   if (!rm_is_finite(x) || !rm_is_finite(a)) return;
   if (f == RM_SPECIAL_SPHERICAL_J0) spherical(s, r, x);
-  else if (f == RM_SPECIAL_AIRY_AI) airy(s, r, x);
-  else if (f == RM_SPECIAL_ZETA) zeta_of(r, a, x);
-  else if (f == RM_SPECIAL_IGAMMA || f == RM_SPECIAL_IGAMMAC) incomplete_gamma(r, a, x, f == RM_SPECIAL_IGAMMAC);
+  else if (f == RM_SPECIAL_AIRY_AI) airy(s, r, x, small);
+  else if (f == RM_SPECIAL_ZETA) zeta_of(r, a, x, small);
+  else if (f == RM_SPECIAL_IGAMMA || f == RM_SPECIAL_IGAMMAC) incomplete_gamma(r, a, x, f == RM_SPECIAL_IGAMMAC, small);
   else if (f == RM_SPECIAL_GAMMA) gamma_of(r, x);
   else if (f == RM_SPECIAL_BETA) beta_of(r, a, x);
   else if (!(x > 0x1p-200 && x < 0x1p200)) return;
-  else if (f <= RM_SPECIAL_Y1) bessel_y(s, r, x, f - RM_SPECIAL_Y0);
-  else modified_k(s, r, x, (f - RM_SPECIAL_K0) % 2, f >= RM_SPECIAL_K0E);
+  else if (f <= RM_SPECIAL_Y1) bessel_y(s, r, x, f - RM_SPECIAL_Y0, small);
+  else modified_k(s, r, x, (f - RM_SPECIAL_K0) % 2, f >= RM_SPECIAL_K0E, small);
 }
 
 static void one(const problem *p, int64_t i) {
@@ -659,10 +665,9 @@ rm_status rm_special_values(int function, int format, int64_t n, const double *a
   if (!rm_special_kernels()) return RM_ERR_ISA;
   const rm_env env = rm_env_enter();
   const int quick = function == RM_SPECIAL_GAMMA;
-  shared with;
-  if (!quick) fill(&with);
-  const problem p = {
-      .with = &with, .function = function, .format = format, .a = a, .x = x, .out = out, .undecided = undecided};
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (!quick) (void)pthread_once(&once, fill);
+  const problem p = {.function = function, .format = format, .a = a, .x = x, .out = out, .undecided = undecided};
   rm_in_parts(n, quick ? QUICK : GRAIN, quick ? quick_part : part, &p);
   rm_env_leave(env, 0);
   for (int64_t i = 0; i < n; i++) *left += undecided[i];
