@@ -129,9 +129,11 @@ def index_add(x: ArrayLike, index: ArrayLike, source: ArrayLike, axis: int = 0, 
         if in_place and not (np.may_share_memory(out, b) or np.may_share_memory(out, where)):
             _accumulate(True, out, where, b, "index")
             return out
-    target = copied(np.moveaxis(a, axis, 0), result)
-    _accumulate(True, target, where, np.moveaxis(b, axis, 0), "index")
-    value: _Array = _deliver(contiguous(np.moveaxis(target, 0, axis)), out)
+    if axis:
+        a, b = np.moveaxis(a, axis, 0), np.moveaxis(b, axis, 0)
+    target = copied(a, result)
+    _accumulate(True, target, where, b, "index")
+    value: _Array = _deliver(contiguous(np.moveaxis(target, 0, axis)) if axis else target, out)
     return value
 
 

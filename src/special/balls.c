@@ -29,8 +29,8 @@ enum {
 };
 #define RM_SPECIAL_STEP 0.125 /* of the trapezoidal rule */
 
-/* What all elements share, which is computed once: 1/k, the sums H_k of the first k of these, and at the nodes t, multiples of the step,
- * cosh t - 1, cosh t and cosh(t/3). */
+/* What all elements share, which is computed once: 1/k, the sums H_k of the first k of these, and at the nodes t, multiples
+ * of the step, cosh t - 1, cosh t and cosh(t/3). */
 typedef struct {
   ball inverse[TERMS], harmonic[TERMS];
   ball less[NODES], weight[NODES], third[NODES];
@@ -378,8 +378,8 @@ static void power(ball *r, double s, double q, double k) {
   rm_dd_ball_exp(r, &e);
 }
 
-/* Of q > 0: terms to a = q + n >= 16 + s/2, or 10 + s/2, then Euler's and Maclaurin's formula, whose rest is at most the first term
- * left out. */
+/* Of q > 0: terms to a = q + n >= 16 + s/2, or 10 + s/2, then Euler's and Maclaurin's formula, whose rest is at most the
+ * first term left out. */
 static void zeta_of(ball *r, double order, double q, double small) {
   ball term, a, inverse, rising, t, at;
   const double until = (small < 0x1p-100 ? 16.0 : 10.0) + 0.5 * order;

@@ -13,6 +13,7 @@ mpmath = pytest.importorskip("mpmath", reason="mpmath is not installed")
 import gmpy2  # noqa: E402
 from aten_exact import hurwitz, rn  # noqa: E402
 from gmpy2 import mpq  # noqa: E402
+from prepared_calls import FORMATS, checked, tensor, turned  # noqa: E402
 
 import repmath.torch as rt  # noqa: E402
 from repmath import _core  # noqa: E402
@@ -241,3 +242,29 @@ def test_beside_boundaries():
         for i in part.abs().argsort()[:3].tolist():
             assert made[i].item() == rn(exact(ONE[name], x[i].item()), torch.float32)
         assert not np.array_equal(convert_array(wide.numpy() * (1 + 2.0**-23), np.dtype(np.float32)), made.numpy())
+
+
+@pytest.mark.parametrize("dtype", FORMATS, ids=str)
+def test_prepared_calls(dtype, general):
+    """They have the bits of the table's functions; NaN, infinities, zeros and what is undecided are left to these."""
+    aten = torch.ops.aten
+
+    def calls():
+        x = (tensor(dtype, 3, 5).abs().clamp(0.1, 30) + 0.5).contiguous()
+        strange = tensor(dtype, 3, 5, special=True)
+        for name in ONE:
+            for place in ("", "_"):
+                overload = getattr(getattr(aten, f"special_{name}{place}", None), "default", None)
+                if overload is not None:
+                    yield True, overload, (x,)
+                    yield not place, overload, (turned(x),)
+                    yield None, overload, (strange,)
+        a = x.flip(0).contiguous()
+        for overload in (aten.igamma.default, aten.igammac.default, aten.igamma_.default, aten.igammac_.default):
+            yield None, overload, (a, x)
+            yield None, overload, (strange, x)
+            yield False, overload, (a, x[:1])
+        yield True, aten.special_zeta.default, (a + 1, x)
+        yield None, aten.special_zeta.default, (strange, x)
+
+    checked(calls(), general)

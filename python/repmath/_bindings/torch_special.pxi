@@ -103,6 +103,49 @@ cdef class Special(Call):
         return left
 
 
+cdef class Pointwise(Call):
+    """A function of repmath/special.h of one tensor or two alike; what it leaves undecided is the table's."""
+
+    cdef int function, tensors, into
+
+    def __init__(self, int function, int tensors, into):
+        self.function, self.tensors, self.into = function, tensors, _INTO[into]
+
+    cdef object run(self, tuple args, dict kwargs):
+        cdef Operand x, a, y
+        cdef Memory memory
+        cdef double *wide
+        cdef double *first = NULL
+        cdef int64_t left = 0
+        cdef rm_status status
+        if kwargs or len(args) != self.tensors:
+            return NotImplemented
+        held, other = _read(args[self.tensors - 1], &x), None
+        if held is None or x.n > MANY:
+            return NotImplemented
+        if self.tensors == 2:
+            other = _read(args[0], &a)
+            if other is None or a.format != x.format or not _same_shape(&a, &x):
+                return NotImplemented
+        memory = Memory(25 * x.n)  # arguments, results, and whether these are undecided
+        wide = <double *>memory.data
+        if self.tensors == 2:
+            first = wide + x.n
+        made = args[0] if self.into == FIRST else args[0].new_empty(args[0].shape)
+        if not _operand(made, &y):
+            return NotImplemented
+        with nogil:
+            status = rm_py_converted(x.format, RM_FORMAT_F64, x.n, x.data, wide)
+            if first is not NULL:
+                status |= rm_py_converted(x.format, RM_FORMAT_F64, x.n, a.data, first)
+            if status == 0:
+                status = rm_special_values(self.function, x.format, x.n, first, wide, wide + 2 * x.n, <unsigned char *>(wide + 3 * x.n), &left)
+            if status == 0 and left == 0:
+                memcpy(y.data, wide + 2 * x.n, x.n * _SIZES[x.format])
+        _raise(status)
+        return NotImplemented if left else made
+
+
 def special_values(int function, format, a, x, out, undecided):
     """
     A function of repmath/special.h of contiguous arrays of float64, a None of one

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from ... import _core, _decompositions
+from ..._special import functions
 from ...nn._attention import _scale
 from .. import _blocks, _parameters
 from .._deviations import MARK
@@ -79,6 +80,7 @@ LISTS: dict[str, tuple[dict[str, Any], int]] = {
     "foreach_addcdiv": (RECIPES["addcdiv"] | {"number": 3}, 3),
 }
 
+_PLACES = ("scatter_add", "index_add", "index_put", "put", "scatter_with", "scatter_reduce", "index_reduce")
 _GENERAL = ("addmm", "baddbmm", "addmv", "addr", "addbmm")
 
 # By the table's function: prepared calls that make a new tensor.
@@ -215,7 +217,10 @@ def _call(overload: Any, function: Any) -> _core.Call | None:
         return None if into == "out" else _core.Foreach(_core.Elementwise(into="new", **recipe), lists, into == "first")
     if name in ("fused_adam", "fused_adamw", "fused_sgd"):
         return _core.Fused(name.removeprefix("fused_"))
-    if name in ("scatter_add", "index_add", "index_put", "put", "scatter_with", "scatter_reduce", "index_reduce"):
+    if name in functions.NUMBERS:
+        tensors = 2 if name in special.OF_TWO else 1
+        return _core.Pointwise(functions.NUMBERS[name], tensors, into) if into != "out" else None
+    if name in _PLACES:
         return None if into == "out" else _core.Scattered(name, into)
     if OPERATORS[overload].way == "draws":
         return _drawn(overload, name, into)
@@ -333,7 +338,8 @@ def _prepare() -> None:
         if call is not None and name in steps.RECIPES and name != "glu":
             FUNCTIONS[overload] = _without_gaps(overload, call, function, name in steps.LARGE)
     simple = {name: _core.Elementwise(into="new", **recipe) for name, recipe in RECIPES.items() if name in KERNELS}
-    for name, call in (simple | _MAKERS).items():
+    places = {name: _core.Scattered(name, "new") for name in _PLACES}
+    for name, call in (simple | places | _MAKERS).items():
         KERNELS[name] = _tried(call, KERNELS[name])
 
 

@@ -61,7 +61,8 @@ def _enter_two(name: str) -> None:
     KERNELS[name] = call
 
 
+OF_TWO = ("zeta", "igamma", "igammac")
 for _name in functions.FUNCTIONS:
-    (_enter_two if _name in ("zeta", "igamma", "igammac") else _enter_one)(_name)
+    (_enter_two if _name in OF_TWO else _enter_one)(_name)
 for _name in CALLS:
     _enter_bessel(_name)
