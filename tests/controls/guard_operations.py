@@ -458,6 +458,28 @@ def diverged_steps(lib, rng):
     return found
 
 
+def fused_steps(lib, rng):
+    """SGD's new numbers beside NaN, infinities and overflow, and the exceptions of each block."""
+    libm, found = ctypes.CDLL(None), []
+    nan, inf, most = np.nan, np.inf, float(np.finfo("f4").max)
+    for options in ({"momentum": 0.9}, {"momentum": 0.9, "first": 1}, {"lr": 0.5}):
+        for column in (
+            [nan, 1, 1],
+            [1, nan, 1],
+            [1, 1, nan],
+            [inf, 1, 1],
+            [1, inf, -inf],
+            [nan, most, most],
+            [-most, most, 0],
+            [1, inf, nan],
+        ):
+            x = np.tile(rng.standard_normal(32).astype("f4"), (5, 1))
+            x[:3, 5] = column
+            libm.feclearexcept(61)
+            found += [optimizers_library.sgd(lib, "f32", options, x), libm.fetestexcept(13), *bits(x).ravel().tolist()]
+    return found
+
+
 def small_losses(lib, rng):
     """Terms so small, or with so small a second part, that products underflow, where these decide between two numbers."""
     x, y, g = (np.full(40, v) for v in ((3 * 2.0**51 - 1) * 2.0**-542, 0.0, 1.0))
@@ -735,6 +757,7 @@ OPERATIONS = {
     "src/nn/formula/step.h": ["formulas"],
     "src/nn/loss/pairs.h": ["loss_runs"],
     "src/nn/loss/step.h": ["losses", "small_losses"],
+    "src/nn/optim/fused.h": ["fused_steps"],
     "src/nn/optim/loop.h": ["diverged_steps"],
     "src/nn/optim/step.h": ["optimizers", "formulas", "cancelling_steps", "greatest_nan"],
     "src/nn/softmax/columns.h": ["columns"],

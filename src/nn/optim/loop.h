@@ -2,6 +2,7 @@
  * again, from what the arrays held before. */
 #pragma once
 
+#include "fused.h"
 #include "step.h"
 
 RM_FN rm_optimizer_element rm_read_step(const rm_step_arrays *a, int64_t i, const int fmt) {
@@ -245,10 +246,23 @@ RM_FN uint32_t rm_random_steps_as(const rm_optimizer *o, int64_t begin, int64_t 
   return flags;
 }
 
+#if RM_HAS_NEIGHBOURS && RM_B32
+RM_STATIC uint32_t rm_sgd_rest(const rm_optimizer *o, int64_t begin, int64_t end) {
+  return rm_sgd_steps(o, begin, end, RM_F32);
+}
+RM_FN uint32_t rm_sgd_to_nearest(const rm_optimizer *o, int64_t begin, int64_t end, const int fmt) {
+  if (fmt != RM_F32) return rm_sgd_steps(o, begin, end, fmt);
+  if (!rm_sgd_is_fused(o)) return rm_sgd_rest(o, begin, end);
+  return o->m ? rm_sgd_fused_loop(o, begin, end, 1, rm_sgd_rest) : rm_sgd_fused_loop(o, begin, end, 0, rm_sgd_rest);
+}
+#else
+#define rm_sgd_to_nearest rm_sgd_steps
+#endif
+
 #define RM_DEFINE_STEPS(fmt, FMT)                                                    \
   static uint32_t rm_sgd_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) {  \
     if (o->random.mode) return rm_random_steps_as(o, begin, end, FMT, RM_SGD);       \
-    return rm_sgd_steps(o, begin, end, FMT);                                         \
+    return rm_sgd_to_nearest(o, begin, end, FMT);                                    \
   }                                                                                  \
   static uint32_t rm_adam_##fmt(const rm_optimizer *o, int64_t begin, int64_t end) { \
     if (o->random.mode) return rm_random_steps_as(o, begin, end, FMT, RM_ADAM);      \
