@@ -120,7 +120,8 @@ CONTROLS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ),
     ("src/linalg/recurrence.c", "0x1p-102 * __builtin_fabs(q->hi)", "0x1p-110 * __builtin_fabs(q->hi)", ("quotients",)),
     ("src/linalg/recurrence.c", "0x1p-101 * q->hi", "0x1p-109 * q->hi", ("roots",)),
-    ("src/linalg/system.c", "RM_BOUND(apart)", "RM_BOUND(0x1p-10 * apart)", ("solve", "solve_triangle", "inverse")),
+    ("src/linalg/system.c", "RM_BOUND(apart)", "RM_BOUND(0x1p-10 * apart)", ("solve", "inverse")),
+    ("src/linalg/system.c", "RM_BOUND(owed)", "RM_BOUND(0x1p-10 * owed)", ("solve_triangle",)),
     ("src/linalg/determinant.c", "RM_BOUND(errors);", "RM_BOUND(0x1p-20 * errors);", ("determinant",)),
     ("src/fft/api.c", "RM_BOUND((loss + 6.0)", "RM_BOUND(0x1p-10 * (loss + 6.0)", ("transform", "transforms")),
 ]

@@ -188,6 +188,21 @@ def logarithms(root: pathlib.Path, algebra: Algebra) -> Pairs:
     return [(product(off, number(1 / ROUNDED)), h.values["err"])]
 
 
+def substitutions(root: pathlib.Path, algebra: Algebra) -> Pairs:
+    """What a row of a triangle times the next term is off: the residual's own error, its rounding, and what substitution leaves."""
+    text = text_of(root, SYSTEM, "const double rho = unit * terms +", 1)
+    text += text_of(root, SYSTEM, "const double owed = rho +", 1)
+    h = host(algebra, {name: A(name) for name in ("unit", "terms", "r", "solved", "last")}).run(text)
+    off = errors(
+        algebra,
+        (1, A("unit"), A("terms")),
+        (U * (1 + Fraction(1, 2**50)), A("r")),
+        (1, A("solved"), A("last")),
+        (1, A("solved"), A("r")),
+    )
+    return [(product(off, number(1 / ROUNDED)), h.values["owed"])]
+
+
 def powers(terms: list[tuple], other: list[tuple]) -> list[tuple]:
     """Products of two sums of (coefficient, atoms)."""
     return [(c * d, *left, *right) for c, *left in terms for d, *right in other]
@@ -382,6 +397,7 @@ def everything(root: pathlib.Path) -> list[Computed]:
         # err is at least 4 u |x_4|
         Computed("systems: the test of a sum of terms", of(ends_of_solutions), at_most(x=(Fraction(2**53, 4), "err"))),
         Computed("systems: terms of a solution", of(solutions)),
+        Computed("systems: terms by substitution", of(substitutions)),
         Computed("transforms: what passes add", of(passes)),
         Computed("transforms: what passes in two parts add", of(passes_in_two_parts)),
         Computed("transforms: what convolutions add", of(convolutions)),

@@ -244,11 +244,7 @@ static rm_status determinant(const rm_determinants *d, rm_det_workspace *w, int6
   const int format = d->a.format, size = rm_size_of(format);
   uint64_t det = rm_nan_bits(format), log = det;
   int finite = 1;
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < n; j++) {
-      w->full[i * n + j] = rm_batch_number(&d->a, t, i, j);
-      finite &= rm_is_finite(w->full[i * n + j]);
-    }
+  for (int64_t i = 0; i < n; i++) finite &= rm_read_row(&d->a, t, i, 0, n, w->full + i * n);
   rm_status status = RM_OK;
   if (n == 0) det = rm_one_bits(format), log = 0;
   else if (finite) {

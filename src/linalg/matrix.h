@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../include/repmath/linalg.h"
 #include "../common/elements.h"
@@ -19,6 +20,19 @@ static inline const char *rm_batch_at(const rm_batch *a, int64_t t, int64_t i, i
 }
 static inline double rm_batch_number(const rm_batch *a, int64_t t, int64_t i, int64_t j) {
   return rm_read_element(rm_batch_at(a, t, i, j), a->format);
+}
+
+/* `count` numbers of row i, from column j on. Whether all are finite. */
+static inline int rm_read_row(const rm_batch *a, int64_t t, int64_t i, int64_t j, int64_t count, double *to) {
+  const char *from = rm_batch_at(a, t, i, j);
+  double none = 0.0; /* of numbers; NaN where one is not finite */
+  if (a->format == RM_F64 && a->col == 8) memcpy(to, from, (size_t)count * sizeof *to);
+  else if (a->format == RM_F32)
+    for (int64_t c = 0; c < count; c++) to[c] = rm_read_element(from + c * a->col, RM_F32);
+  else
+    for (int64_t c = 0; c < count; c++) to[c] = rm_read_element(from + c * a->col, a->format);
+  for (int64_t c = 0; c < count; c++) none += to[c] * 0.0;
+  return none == 0.0;
 }
 
 /* Memory for count elements; at least one byte, so that NULL means that there is none. NULL where the size is out of
@@ -51,4 +65,16 @@ static inline double rm_scaled(double x, int k) {
   for (; k > 1000; k -= 1000) x *= rm_pow2(1000);
   for (; k < -1000; k += 1000) x *= rm_pow2(-1000);
   return x * rm_pow2(k);
+}
+
+/* The sum of |a_i b_i|: of n + 8 additions and a rounding of each term, whatever their order. */
+static inline double rm_sum_of_magnitudes(int64_t n, const double *a, const double *b) {
+  enum { PARTS = 8 }; /* sums beside each other */
+  double part[PARTS] = {0.0}, sum = 0.0;
+  int64_t i = 0;
+  for (; i + PARTS <= n; i += PARTS)
+    for (int c = 0; c < PARTS; c++) part[c] += __builtin_fabs(a[i + c] * b[i + c]);
+  for (; i < n; i++) sum += __builtin_fabs(a[i] * b[i]);
+  for (int c = 0; c < PARTS; c++) sum += part[c];
+  return sum;
 }

@@ -19,29 +19,21 @@
 #include "approximate.h"
 #include "kernels.h"
 
-enum { BLOCK = 64, PARTS = 8 };
+enum { BLOCK = 64, PARTS = 8 }; /* rows and columns of a block; columns whose sums run beside each other */
 /* All norms are below 2^40, or there is no hope; what underflows in products of three of them is less than that. */
 #define RM_LINALG_TINY 0x1p-900
 #define RM_LINALG_LARGE 0x1p40
 
-/* Sums of products of magnitudes, each rounded, in PARTS sums: `above` covers it, and one root. */
-static double magnitudes(int64_t n, const double *a, const double *b) {
-  double part[PARTS] = {0.0}, sum = 0.0;
-  int64_t i = 0;
-  for (; i + PARTS <= n; i += PARTS)
-    for (int c = 0; c < PARTS; c++) part[c] += __builtin_fabs(a[i + c]) * __builtin_fabs(b[i + c]);
-  for (; i < n; i++) sum += __builtin_fabs(a[i]) * __builtin_fabs(b[i]);
-  for (int c = 0; c < PARTS; c++) sum += part[c];
-  return sum;
-}
 static double above(double sum, int64_t n) { return sum * (1.0 + (double)(n + 16) * 0x1p-52); }
 
 /* What underflows is below 2^-1074 for each of n numbers. */
-static double norm(int64_t n, const double *a) { return above(__builtin_sqrt(above(magnitudes(n, a, a), n) + 0x1p-1000), n); }
+static double norm(int64_t n, const double *a) {
+  return above(__builtin_sqrt(above(rm_sum_of_magnitudes(n, a, a), n) + 0x1p-1000), n);
+}
 
 /* to = |M| from, from above. */
 static void multiply(int64_t n, const double *m, const double *from, double *to) {
-  for (int64_t i = 0; i < n; i++) to[i] = above(magnitudes(n, m + i * n, from), n) + RM_LINALG_TINY;
+  for (int64_t i = 0; i < n; i++) to[i] = above(rm_sum_of_magnitudes(n, m + i * n, from), n) + RM_LINALG_TINY;
 }
 
 /* The triangles of the factors by themselves, and P A where they have been. */

@@ -21,6 +21,7 @@
 
 enum {
   TERMS = 5,             /* of the solution */
+  DIRECT = 16,           /* columns for which a triangle is not worth an inverse */
   LEAST_TERM = -660      /* A y has no bit below 2^-1074 where the terms of y are not below this exponent */
 };
 #define RM_LINALG_TINY 0x1p-1000   /* covers all underflow */
@@ -35,7 +36,8 @@ typedef struct {
   double *work, *r, *g, *size; /* R; bounds of the row sums of |G| and |R| */
   double beta, reach;    /* the largest of these */
   double norm;           /* the largest row sum of |A| */
-  int lowest;            /* all of A is a multiple of 2^lowest */
+  double *terms;         /* TERMS + 1 vectors: of a column, and bounds of the next */
+  int direct;            /* by substitution: R and its bounds are not used */
   int64_t *place;        /* rows in the order of pivots */
   uint64_t *pattern;     /* of each column: places of rows whose entry is not 0 */
 } solver;
@@ -43,11 +45,29 @@ typedef struct {
 /* A sum of n magnitudes, made larger than what it stands for: n additions, and a rounding of each term. */
 static double above(double sum, int64_t n) { return sum * (1.0 + (double)(n + 8) * 0x1p-52) + RM_LINALG_TINY; }
 
+/* A product whose first matrix has the shape of A: what is 0 of it is left out. */
+static void multiply(const solver *v, rm_linalg_product p, void (*kernel)(const rm_linalg_product *)) {
+  enum { BLOCK = 64 };
+  const int lower = v->s->shape == RM_LINALG_LOWER;
+  if (v->s->shape == RM_LINALG_FULL) {
+    kernel(&p);
+    return;
+  }
+  for (int64_t i = 0; i < p.m; i += BLOCK) {
+    rm_linalg_product part = p;
+    const int64_t from = lower ? 0 : i;
+    part.m = p.m - i < BLOCK ? p.m - i : BLOCK, part.k = lower ? i + part.m : p.k - i;
+    part.a += i * p.ld_a + from, part.b += from * p.ld_b, part.c += i * p.ld_c;
+    if (p.low) part.low += i * p.ld_c;
+    if (p.lowest) part.lowest += i * p.ld_c;
+    kernel(&part);
+  }
+}
+
 /* An approximate inverse. Whether there is one. */
 static int invert(solver *v) {
   const int64_t n = v->s->n;
   int odd;
-  for (int64_t i = 0; i < n; i++) v->place[i] = i;
   if (v->s->shape == RM_LINALG_LOWER) rm_approximate_lower_inverse(n, v->a.a, n, 0, v->r);
   else if (v->s->shape == RM_LINALG_UPPER) rm_approximate_upper_inverse(n, v->a.a, n, v->r);
   if (v->s->shape != RM_LINALG_FULL) return 1;
@@ -65,20 +85,18 @@ static int invert(solver *v) {
 static int verify(solver *v) {
   const int64_t n = v->s->n;
   rm_scale_matrix(&v->a, v->full);
-  if (!v->a.exact || !invert(v)) return 0;
+  for (int64_t i = 0; i < n; i++) v->place[i] = i;
+  if (!v->a.exact) return 0;
+  if (v->direct) return 1;
+  if (!invert(v)) return 0;
   memset(v->work, 0, (size_t)(n * n) * sizeof *v->work);
   for (int64_t i = 0; i < n; i++) v->work[i * n + i] = 1.0;
   const rm_linalg_product product = {n, n, n, v->r, n, v->a.a, n, 1, v->work, NULL, n, NULL};
-  rm_linalg_kernels()->plain(&product);
-  v->beta = v->reach = v->norm = 0.0, v->lowest = 0;
+  multiply(v, product, rm_linalg_kernels()->plain);
+  v->beta = v->reach = v->norm = 0.0;
   for (int64_t i = 0; i < n; i++) {
     double sum = 0.0;
-    for (int64_t j = 0; j < n; j++) {
-      const double x = v->a.a[i * n + j];
-      int e;
-      sum += __builtin_fabs(x);
-      if (x != 0.0 && (rm_odd_part(x, &e), e < v->lowest)) v->lowest = e;
-    }
+    for (int64_t j = 0; j < n; j++) sum += __builtin_fabs(v->a.a[i * n + j]);
     sum = above(sum, n);
     if (sum > v->norm) v->norm = sum;
   }
@@ -213,8 +231,7 @@ static rm_status find_residuals(const solver *v, columns *c, double *unit) {
     memset(c->lowest, 0, (size_t)(n * k) * sizeof *c->lowest);
     for (int t = 0; t < c->terms; t++) {
       const rm_linalg_product product = {n, k, n, a, n, c->x + t * n * k, k, 1, c->r, c->low, k, c->lowest};
-      if (three) rm_linalg_kernels()->triple(&product);
-      else rm_linalg_kernels()->pair(&product);
+      multiply(v, product, three ? rm_linalg_kernels()->triple : rm_linalg_kernels()->pair);
     }
     for (int64_t i = 0; i < n * k; i++) {
       double low;
@@ -259,13 +276,63 @@ static column_facts look(const solver *v, const columns *c, int64_t j) {
   return f;
 }
 
+/* All of A is a multiple of 2 to this power. */
+static int lowest_bit(const solver *v) {
+  int lowest = 0, e;
+  for (int64_t i = 0; i < v->s->n * v->s->n; i++)
+    if (v->a.a[i] != 0.0 && (rm_odd_part(v->a.a[i], &e), e < lowest)) lowest = e;
+  return lowest;
+}
+
 /* Whether the terms before the last are the solution: exact residuals are 0, or all residuals are multiples of 2^g, and
  * smaller. */
 static int is_solution(const solver *v, const columns *c, int64_t j, const column_facts *f, double unit, double most) {
   if (!f->finite || f->least < LEAST_TERM) return 0;
   if (unit == 0.0) return f->residual == 0.0;
-  const int by_terms = v->lowest + f->least_bit, g = by_terms < c->last_bit[j] ? by_terms : c->last_bit[j];
+  int g = f->least_bit < c->last_bit[j] ? f->least_bit : c->last_bit[j];
+  if (g < -1000 || !(most < rm_pow2(g < 0 ? g : 0))) return 0; /* A's own bits would only add to it */
+  const int by_terms = lowest_bit(v) + f->least_bit;
+  g = by_terms < g ? by_terms : g;
   return g > -1000 && most < rm_pow2(g < 0 ? g : 0);
+}
+
+/* The next term of a triangular system by substitution: with the error of its residual and what it leaves of that, `owed` in
+ * all, the distance w from the solution has T w = e, |e| <= owed, so that row by row
+ *   |w_i| <= (owed_i + sum of |t_ij| |w_j|)/|t_ii|. */
+static void bound_directly(const solver *v, columns *c, int64_t j, double unit) {
+  const int64_t n = v->s->n, k = c->count;
+  const int lower = v->s->shape == RM_LINALG_LOWER;
+  double *const y = v->terms, *const w = y + (c->terms + 1) * n;
+  const column_facts f = look(v, c, j);
+  const double solved = RM_BOUND(rm_approximate_unit(n));
+  double most = 0.0;
+  for (int t = 0; t <= c->terms; t++)
+    for (int64_t i = 0; i < n; i++) y[t * n + i] = c->x[(t * n + i) * k + j];
+  for (int64_t row = 0; row < n; row++) {
+    const int64_t i = lower ? row : n - 1 - row, from = lower ? 0 : i, count = lower ? i + 1 : n - i;
+    const double *const a = v->a.a + i * n, r = __builtin_fabs(c->r[i * k + j]);
+    double terms = __builtin_fabs(c->b[i * k + j]);
+    for (int t = 0; t < c->terms; t++) terms += rm_sum_of_magnitudes(count, a + from, y + t * n + from);
+    const double last = rm_sum_of_magnitudes(count, a + from, y + c->terms * n + from);
+    const double rho = unit * terms + 0x1.01p-53 * r;
+    const double owed = rho + solved * (last + r);
+    w[i] = 0.0;
+    const double sum = RM_BOUND(owed) + rm_sum_of_magnitudes(count, a + from, w + from);
+    w[i] = above(above(sum, n) / __builtin_fabs(a[i]), n);
+    most = rho > most ? rho : most;
+  }
+  const int exact = is_solution(v, c, j, &f, unit, f.residual + above(most, n));
+  for (int64_t i = 0; i < n; i++) {
+    const int known = f.finite && rm_is_finite(w[i]);
+    c->err[i * k + j] = exact ? 0.0 : known ? w[i] : rm_from_bits64(UINT64_C(0x7ff0000000000000));
+    if (exact) c->x[(c->terms * n + i) * k + j] = 0.0;
+  }
+}
+
+static void substitute(const solver *v, int64_t k, double *x) {
+  const int64_t n = v->s->n;
+  if (v->s->shape == RM_LINALG_LOWER) rm_approximate_lower(n, k, v->a.a, n, 0, x, k);
+  else rm_approximate_upper(n, k, v->a.a, n, x, k);
 }
 
 /* One more term, and the error bounds of the sum with it. A bound of 0: the sum is the solution, and the last term 0. */
@@ -274,9 +341,16 @@ static rm_status refine(const solver *v, columns *c) {
   double *next = c->x + c->terms * n * k, unit;
   const rm_status status = find_residuals(v, c, &unit);
   if (status) return status;
+  if (v->direct) {
+    memcpy(next, c->r, (size_t)(n * k) * sizeof *next);
+    substitute(v, k, next);
+    for (int64_t j = 0; j < k; j++) bound_directly(v, c, j, unit);
+    c->terms++;
+    return RM_OK;
+  }
   memset(next, 0, (size_t)(n * k) * sizeof *next);
   const rm_linalg_product product = {n, k, n, v->r, n, c->r, k, 0, next, NULL, k, NULL};
-  rm_linalg_kernels()->plain(&product);
+  multiply(v, product, rm_linalg_kernels()->plain);
   const double plain = RM_BOUND(rm_linalg_plain_unit(n));
   for (int64_t j = 0; j < k; j++) {
     const column_facts f = look(v, c, j);
@@ -394,16 +468,22 @@ static rm_status settle_short_solutions(solver *v, columns *c) {
 static rm_status refine_columns(solver *v, columns *c, uint32_t *flags) {
   const int64_t n = v->s->n;
   rm_status status = RM_OK;
-  memset(c->x, 0, (size_t)(n * c->count) * sizeof *c->x);
-  const rm_linalg_product product = {n, c->count, n, v->r, n, c->b, c->count, 0, c->x, NULL, c->count, NULL};
-  rm_linalg_kernels()->plain(&product);
+  if (v->direct) {
+    memcpy(c->x, c->b, (size_t)(n * c->count) * sizeof *c->x);
+    substitute(v, c->count, c->x);
+  } else {
+    memset(c->x, 0, (size_t)(n * c->count) * sizeof *c->x);
+    const rm_linalg_product product = {n, c->count, n, v->r, n, c->b, c->count, 0, c->x, NULL, c->count, NULL};
+    multiply(v, product, rm_linalg_kernels()->plain);
+  }
   for (c->terms = 1; c->terms < TERMS && c->count && !status;) {
     status = refine(v, c);
     if (status) break;
-    if (c->terms == 2) settle_zeros(v, c);
     settle_columns(v, c, flags);
     if (c->terms > 2 || !c->count) continue;
-    status = settle_short_solutions(v, c);
+    settle_zeros(v, c);
+    settle_columns(v, c, flags);
+    if (c->count) status = settle_short_solutions(v, c);
     settle_columns(v, c, flags);
   }
   return status;
@@ -425,21 +505,22 @@ static rm_status solve_fast(solver *v, uint32_t *flags) {
   return status;
 }
 
-/* Element (i, j) of A as far as it is read. */
-static double read_a(const rm_linear_system *s, int64_t t, int64_t i, int64_t j) {
-  if (s->shape == RM_LINALG_LOWER && j > i) return 0.0;
-  if (s->shape == RM_LINALG_UPPER && j < i) return 0.0;
-  return i == j && s->unit ? 1.0 : rm_batch_number(&s->a, t, i, j);
+/* Row i of A as far as it is read. Whether it is finite. */
+static int read_row(const rm_linear_system *s, int64_t t, int64_t i, double *to) {
+  const int64_t from = s->shape == RM_LINALG_UPPER ? i : 0, end = s->shape == RM_LINALG_LOWER ? i + 1 : s->n;
+  for (int64_t j = 0; j < from; j++) to[j] = 0.0;
+  for (int64_t j = end; j < s->n; j++) to[j] = 0.0;
+  if (!s->unit) return rm_read_row(&s->a, t, i, from, end - from, to + from);
+  to[i] = 1.0; /* the diagonal is not read */
+  const int before = rm_read_row(&s->a, t, i, from, i - from, to + from);
+  return rm_read_row(&s->a, t, i, i + 1, end - i - 1, to + i + 1) && before;
 }
 
 /* 0 where A is not finite. Columns of B that are not, are decided. */
 static int load(solver *v, int64_t t) {
   const int64_t n = v->s->n, k = v->s->k;
   for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < n; j++) {
-      v->full[i * n + j] = read_a(v->s, t, i, j);
-      if (!rm_is_finite(v->full[i * n + j])) return 0;
-    }
+    if (!read_row(v->s, t, i, v->full + i * n)) return 0;
   memset(v->wanted, 1, (size_t)(n * k));
   for (int64_t j = 0; j < k; j++) {
     int finite = 1, zero = 1;
@@ -500,6 +581,7 @@ static rm_status solve(solver *v, int64_t t, uint32_t *flags) {
   if (known && s->shape != RM_LINALG_FULL)
     for (int64_t i = 0; i < n && !*info; i++)
       if (v->full[i * n + i] == 0.0) *info = (int32_t)(i + 1);
+  v->direct = s->shape != RM_LINALG_FULL && k <= DIRECT;
   if (known && !*info && n > 0) {
     good = verify(v);
     if (good && k > 0) status = solve_fast(v, flags);
@@ -515,7 +597,7 @@ static rm_status solve(solver *v, int64_t t, uint32_t *flags) {
 rm_status rm_solve_system(const rm_linear_system *s, int64_t t, uint32_t *flags) {
   const int64_t n = s->n, k = s->k, words = (n + 63) / 64;
   solver v = {.s = s};
-  double *numbers = rm_linalg_memory(4 * n * n + n * k + 2 * n, sizeof *numbers);
+  double *numbers = rm_linalg_memory(4 * n * n + n * k + (TERMS + 3) * n, sizeof *numbers);
   int *scales = rm_linalg_memory(2 * n, sizeof *scales);
   v.place = rm_linalg_memory(2 * n, sizeof *v.place);
   v.pattern = rm_linalg_memory((n + 1) * words, sizeof *v.pattern);
@@ -525,7 +607,7 @@ rm_status rm_solve_system(const rm_linear_system *s, int64_t t, uint32_t *flags)
   if (numbers && scales && v.place && v.pattern && v.bits && v.wanted) {
     v.full = numbers, v.r = v.full + n * n, v.work = v.r + n * n;
     v.a = (rm_scaled_matrix){n, v.work + n * n, scales, scales + n, 0};
-    v.b = v.a.a + n * n, v.g = v.b + n * k, v.size = v.g + n;
+    v.b = v.a.a + n * n, v.g = v.b + n * k, v.size = v.g + n, v.terms = v.size + n;
     status = solve(&v, t, flags);
   }
   free(numbers), free(scales), free(v.place), free(v.pattern), free(v.bits), free(v.wanted);
