@@ -190,8 +190,8 @@ def logarithms(root: pathlib.Path, algebra: Algebra) -> Pairs:
 
 def substitutions(root: pathlib.Path, algebra: Algebra) -> Pairs:
     """What a row of a triangle times the next term is off: the residual's own error, its rounding, and what substitution leaves."""
-    text = text_of(root, SYSTEM, "const double rho = unit * terms +", 1)
-    text += text_of(root, SYSTEM, "const double owed = rho +", 1)
+    text = text_of(root, SYSTEM, "const double wrong = unit * terms +", 1)
+    text += text_of(root, SYSTEM, "const double owed = wrong +", 1)
     h = host(algebra, {name: A(name) for name in ("unit", "terms", "r", "solved", "last")}).run(text)
     off = errors(
         algebra,

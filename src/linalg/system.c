@@ -314,12 +314,12 @@ static void bound_directly(const solver *v, columns *c, int64_t j, double unit) 
     double terms = __builtin_fabs(c->b[i * k + j]);
     for (int t = 0; t < c->terms; t++) terms += rm_sum_of_magnitudes(count, a + from, y + t * n + from);
     const double last = rm_sum_of_magnitudes(count, a + from, y + c->terms * n + from);
-    const double rho = unit * terms + 0x1.01p-53 * r;
-    const double owed = rho + solved * (last + r);
+    const double wrong = unit * terms + 0x1.01p-53 * r;
+    const double owed = wrong + solved * (last + r);
     w[i] = 0.0;
     const double sum = RM_BOUND(owed) + rm_sum_of_magnitudes(count, a + from, w + from);
     w[i] = above(above(sum, n) / __builtin_fabs(a[i]), n);
-    most = rho > most ? rho : most;
+    most = wrong > most ? wrong : most;
   }
   const int exact = is_solution(v, c, j, &f, unit, f.residual + above(most, n));
   for (int64_t i = 0; i < n; i++) {
