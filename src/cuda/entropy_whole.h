@@ -33,7 +33,13 @@ template <int fmt, bool each> __device__ bool whole_loss_row(const rm_entropy &f
     rm_dd_ball_set(&x, t.x, 0);
     rm_dd_ball_set(&w, t.w, 0);
     rm_dd_ball_sub(&loss, &loss, &x);
-    x = whole_logarithm(whole_exponentials(row, t.m, whole_first(row, t.m)), f.p.n);
+    const int64_t first = whole_first(row, t.m);
+    if constexpr (fmt == RM_F64) {
+      if (!whole_ball_sum(row, t.m, first, &x)) return false;
+      rm_dd_ball_log1p(&x, &x);
+    } else {
+      x = whole_logarithm(whole_exponentials(row, t.m, first), f.p.n);
+    }
     rm_dd_ball_add(&loss, &loss, &x);
     rm_dd_ball_mul(&loss, &loss, &w);
   }
@@ -81,6 +87,30 @@ template <int fmt> __device__ bool whole_entropy_gradient_row(const rm_entropy &
     return true;
   }
   if (!t.is_finite()) return false;
+  const auto decide = [&](const rm_dd_ball &all, int64_t c, uint64_t *bits) {
+    uint32_t flags = 0; /* a device has nowhere to raise them */
+    rm_dd_ball y;
+    rm_exp_term_dd_ball(&y, row.at(c), t.m, 0);
+    whole_gradient_of(&y, y, t, g, divisor, all);
+    return rm_dd_ball_round(&y, fmt, RM_NEAREST, &flags, bits) != 0;
+  };
+  if constexpr (fmt == RM_F64) {
+    rm_dd_ball others, all;
+    if (!whole_ball_sum(row, t.m, target, &others) || !(t.x - t.m >= RM_EXP_TAIL)) return false;
+    rm_exp_term_dd_ball(&all, t.x, t.m, 0);
+    rm_dd_ball_add(&all, &all, &others);
+    whole_begin_store();
+    const bool decided = whole_decide_all<fmt>(f.p.n, out, stride, [&](int64_t c, uint64_t *bits) {
+      if (c != target) return row.at(c) - t.m >= RM_EXP_TAIL && decide(all, c, bits);
+      uint32_t flags = 0;
+      rm_dd_ball y;
+      rm_dd_ball_neg(&y, &others);
+      whole_gradient_of(&y, y, t, g, divisor, all);
+      return rm_dd_ball_round(&y, fmt, RM_NEAREST, &flags, bits) != 0;
+    });
+    if (!decided) whole_put_back(row, from, out, stride);
+    return decided;
+  }
   const double others = whole_exponentials(row, t.m, target), d = t.x - t.m;
   const double sum = others + (d >= RM_ROW_EXP_MIN ? rm_exp_sixteenths(d, RM_EXP_INV_STEP) : 0.0);
   rm_row_store s = {};
@@ -116,32 +146,28 @@ template <int fmt> __device__ bool whole_entropy_gradient_row(const rm_entropy &
   rm_dd_ball all;
   bool decided = !open.failed && open.count <= RM_WHOLE_OPEN;
   if (decided && open.count) {
-    decided = whole_ball_sum(row, t.m, -1, &all) && whole_decide<fmt>(out, stride, [&](int64_t c, uint64_t *bits) {
-                uint32_t flags = 0;
-                rm_dd_ball y;
-                rm_exp_term_dd_ball(&y, row.at(c), t.m, 0);
-                whole_gradient_of(&y, y, t, g, divisor, all);
-                return rm_dd_ball_round(&y, fmt, RM_NEAREST, &flags, bits) != 0;
-              });
+    decided = whole_ball_sum(row, t.m, -1, &all) &&
+              whole_decide<fmt>(out, stride, [&](int64_t c, uint64_t *bits) { return decide(all, c, bits); });
   }
   if (!decided) whole_put_back(row, from, out, stride);
   return decided;
 }
 
-template <whole_fn<rm_entropy> *f16, whole_fn<rm_entropy> *bf16, whole_fn<rm_entropy> *f32>
+template <whole_fn<rm_entropy> *f16, whole_fn<rm_entropy> *bf16, whole_fn<rm_entropy> *f32, whole_fn<rm_entropy> *f64>
 bool whole_entropy(const rm_entropy &f, int64_t rows, int64_t n, const rm_undecided_set &undecided, cudaStream_t stream) {
   if (!f.p.target || f.p.label_smoothing != 0.0) return false;
   switch (f.format) {
     case RM_F16: return each_whole_row<rm_entropy, f16>(f, rows, n, undecided, stream);
     case RM_BF16: return each_whole_row<rm_entropy, bf16>(f, rows, n, undecided, stream);
-    default: return each_whole_row<rm_entropy, f32>(f, rows, n, undecided, stream);
+    case RM_F32: return each_whole_row<rm_entropy, f32>(f, rows, n, undecided, stream);
+    default: return each_whole_row<rm_entropy, f64>(f, rows, n, undecided, stream);
   }
 }
 template <bool each>
-constexpr auto whole_losses =
-    whole_entropy<whole_loss_row<RM_F16, each>, whole_loss_row<RM_BF16, each>, whole_loss_row<RM_F32, each>>;
+constexpr auto whole_losses = whole_entropy<whole_loss_row<RM_F16, each>, whole_loss_row<RM_BF16, each>,
+                                            whole_loss_row<RM_F32, each>, whole_loss_row<RM_F64, each>>;
 constexpr auto whole_entropy_gradients =
-    whole_entropy<whole_entropy_gradient_row<RM_F16>, whole_entropy_gradient_row<RM_BF16>,
-                  whole_entropy_gradient_row<RM_F32>>;
+    whole_entropy<whole_entropy_gradient_row<RM_F16>, whole_entropy_gradient_row<RM_BF16>, whole_entropy_gradient_row<RM_F32>,
+                  whole_entropy_gradient_row<RM_F64>>;
 
 } // namespace

@@ -94,13 +94,34 @@ template <int fmt> __device__ bool whole_norm_row(const rm_norm_problem &f, int6
   const auto weight = [=, &f](int64_t i) { return w ? element_of(w + i * f.w.inner, fmt, w_words) : 1.0; };
   const auto shift = [=, &f](int64_t i) { return b ? element_of(b + i * f.b.inner, fmt, b_words) : 0.0; };
   const whole_row<fmt> row = whole_load<fmt>(memory, from, f.x.inner, n);
+  const auto decide = [&](const whole_balls &statistics, int64_t i, uint64_t *bits) {
+    uint32_t flags = 0; /* a device has nowhere to raise them */
+    rm_dd_ball y, v;
+    rm_dd_ball_set(&y, row.at(i), 0);
+    rm_dd_ball_sub(&y, &y, &statistics.mean);
+    rm_dd_ball_set(&v, weight(i), 0);
+    rm_dd_ball_mul(&y, &y, &v);
+    rm_dd_ball_div(&y, &y, &statistics.root);
+    rm_dd_ball_set(&v, shift(i), 0);
+    rm_dd_ball_add(&y, &y, &v);
+    return rm_dd_ball_round(&y, fmt, RM_NEAREST, &flags, bits) != 0;
+  };
+  whole_open &open = whole_begin_store();
+  if constexpr (fmt == RM_F64) {
+    const whole_balls statistics = whole_statistics_in_balls(f, row);
+    const bool decided =
+        rm_is_finite(statistics.root.err) && whole_decide_all<fmt>(n, out, f.y.inner, [&](int64_t i, uint64_t *bits) {
+          return rm_is_finite(weight(i)) && rm_is_finite(shift(i)) && decide(statistics, i, bits);
+        });
+    if (!decided) whole_put_back(row, from, out, f.y.inner);
+    return decided;
+  }
   rm_norm_statistics t;
   bool finite;
   if (!whole_statistics(f, row, &t, &finite)) {
     if (!finite) whole_fill<fmt>(out, f.y.inner, n, rm_nan_bits(fmt));
     return !finite;
   }
-  const whole_open &open = whole_begin_store();
   whole_store<fmt>(
       n, out, f.y.inner,
       [&](int64_t i, double *y, double *err) {
@@ -113,18 +134,7 @@ template <int fmt> __device__ bool whole_norm_row(const rm_norm_problem &f, int6
   bool decided = open.count <= RM_WHOLE_OPEN;
   if (decided) {
     const whole_balls statistics = whole_statistics_in_balls(f, row);
-    decided = whole_decide<fmt>(out, f.y.inner, [&](int64_t i, uint64_t *bits) {
-      uint32_t flags = 0; /* a device has nowhere to raise them */
-      rm_dd_ball y, v;
-      rm_dd_ball_set(&y, row.at(i), 0);
-      rm_dd_ball_sub(&y, &y, &statistics.mean);
-      rm_dd_ball_set(&v, weight(i), 0);
-      rm_dd_ball_mul(&y, &y, &v);
-      rm_dd_ball_div(&y, &y, &statistics.root);
-      rm_dd_ball_set(&v, shift(i), 0);
-      rm_dd_ball_add(&y, &y, &v);
-      return rm_dd_ball_round(&y, fmt, RM_NEAREST, &flags, bits) != 0;
-    });
+    decided = whole_decide<fmt>(out, f.y.inner, [&](int64_t i, uint64_t *bits) { return decide(statistics, i, bits); });
   }
   if (!decided) whole_put_back(row, from, out, f.y.inner);
   return decided;
@@ -135,7 +145,8 @@ bool whole_norm(const rm_norm_problem &f, int64_t rows, int64_t n, const rm_unde
   switch (f.format) {
     case RM_F16: return each_whole_row<rm_norm_problem, whole_norm_row<RM_F16>>(f, rows, n, undecided, stream);
     case RM_BF16: return each_whole_row<rm_norm_problem, whole_norm_row<RM_BF16>>(f, rows, n, undecided, stream);
-    default: return each_whole_row<rm_norm_problem, whole_norm_row<RM_F32>>(f, rows, n, undecided, stream);
+    case RM_F32: return each_whole_row<rm_norm_problem, whole_norm_row<RM_F32>>(f, rows, n, undecided, stream);
+    default: return each_whole_row<rm_norm_problem, whole_norm_row<RM_F64>>(f, rows, n, undecided, stream);
   }
 }
 

@@ -141,12 +141,13 @@ rm_status each_row(const Operation &f, int64_t rows, int64_t n, int buffers,
   if (n > INT64_C(1) << 40) return RM_ERR_MEMORY;
   const workspace bits(rm_undecided_set::bytes(rows), s);
   rm_undecided_set undecided;
-  const bool all = f.format == RM_F64; /* these have no fast phase */
-  const rm_status begun = undecided_begin(&undecided, bits, rows, all);
+  const rm_status begun = undecided_begin(&undecided, bits, rows, false);
   if (begun) return begun;
   const row_memory of_all(n, buffers, rows < 2048 ? rows : 2048, RM_ROW_MEMORY);
   const bool shared = shared_rows_fit(rows_kernel<Operation, row>, of_all.each);
-  if (!all && (shared || !whole || !whole(f, rows, n, undecided, s))) {
+  if (whole && (f.format == RM_F64 || !shared) && whole(f, rows, n, undecided, s)) return accurate(f, undecided, s);
+  undecided.all = f.format == RM_F64; /* the functions of rows have no fast phase for these */
+  if (!undecided.all) {
     row_memory memory = of_all;
     const workspace work(shared ? 1 : memory.bytes(), s);
     if (!work.data || (!shared && !memory.set(work))) return RM_ERR_DEVICE;

@@ -39,6 +39,20 @@ template <int fmt> __device__ bool whole_softmax_row(const rm_softmax_problem &f
     return true;
   }
   const int64_t at = f.kind == RM_SOFTMAX ? -1 : whole_first(row, m);
+  if constexpr (fmt == RM_F64) {
+    rm_dd_ball all;
+    bool decided = whole_ball_sum(row, m, at, &all) && all.hi != 0.0; /* an only finite number is the accurate phase's */
+    if (!decided) return false;
+    whole_begin_store();
+    if (f.kind != RM_SOFTMAX) rm_dd_ball_log1p(&all, &all);
+    decided = whole_decide_all<fmt>(f.kind == RM_LOGSUMEXP ? 1 : f.n, out, f.y.stride, [&](int64_t k, uint64_t *bits) {
+      const double x = row.at(k);
+      *bits = rm_signed_infinity(1, fmt); /* log 0 */
+      return (f.kind == RM_LOG_SOFTMAX && x == -rm_dd_ball_infinity()) || whole_softmax_decide(f, x, m, all, bits);
+    });
+    if (!decided && f.kind != RM_LOGSUMEXP) whole_put_back(row, from, out, f.y.stride);
+    return decided;
+  }
   const double sum = whole_exponentials(row, m, at);
   if (sum == 0.0) return false;
   rm_row_store s = {};
@@ -83,7 +97,8 @@ bool whole_softmax(const rm_softmax_problem &f, int64_t rows, int64_t n, const r
   switch (f.format) {
     case RM_F16: return each_whole_row<rm_softmax_problem, whole_softmax_row<RM_F16>>(f, rows, n, undecided, stream);
     case RM_BF16: return each_whole_row<rm_softmax_problem, whole_softmax_row<RM_BF16>>(f, rows, n, undecided, stream);
-    default: return each_whole_row<rm_softmax_problem, whole_softmax_row<RM_F32>>(f, rows, n, undecided, stream);
+    case RM_F32: return each_whole_row<rm_softmax_problem, whole_softmax_row<RM_F32>>(f, rows, n, undecided, stream);
+    default: return each_whole_row<rm_softmax_problem, whole_softmax_row<RM_F64>>(f, rows, n, undecided, stream);
   }
 }
 

@@ -1,7 +1,8 @@
-/* The fast phase of long rows below binary64 that fit into a multiprocessor's shared memory in their own format: each is read
- * from memory once. All threads of a block share a row, as in rows_fast.h, and what is undecided of it is computed again at
- * once in double-double, by the same block. Rows whose values are not finite, and what stays undecided then, are left to the
- * accurate phase (rows_accurate.h); where results have been stored in the place of such a row, it is put back first.
+/* The fast phase of rows that fit into a multiprocessor's shared memory in their own format, long ones below binary64 and any
+ * of binary64, whose results are all computed in double-double: each is read from memory once. All threads of a block share a
+ * row, as in rows_fast.h, and what is undecided of it is computed again at once in double-double, by the same block. What
+ * stays undecided then, and most rows with numbers that are not finite, are left to the accurate phase (rows_accurate.h);
+ * where results have been stored in the place of such a row, it is put back first.
  *
  * Compute capability 9.0 has 227 KiB for a block, which holds 50,257 numbers of f32 (196 KiB); 8.0 has 163 KiB, 8.6, 8.9 and
  * 12.0 have 99 KiB: there rows of f32 that long take the buffers of rows_fast.h, and those of 16 bits fit.
@@ -13,8 +14,13 @@
 
 #include "../../crlibm/enclosure/dd_ball.h"
 
+#include <type_traits>
+
 namespace {
 
+#ifndef RM_CFG_WHOLE_WIDE
+#define RM_CFG_WHOLE_WIDE (1 << 20) /* numbers of binary64 in a row */
+#endif
 #ifndef RM_CFG_WHOLE_THREADS
 #define RM_CFG_WHOLE_THREADS 512 /* a power of two; a multiprocessor has one such block of the longest rows */
 #endif
@@ -56,6 +62,9 @@ template <int fmt> struct whole_element {
 };
 template <> struct whole_element<RM_F32> {
   typedef float type;
+};
+template <> struct whole_element<RM_F64> {
+  typedef double type;
 };
 
 /* A row in shared memory, as it lay in memory. */
@@ -123,9 +132,10 @@ template <int fmt> __device__ void whole_fill(char *out, ptrdiff_t stride, int64
 
 /* The maximum; NaN where there is one. */
 template <int fmt> __device__ double whole_max(const whole_row<fmt> &row) {
-  float max = static_cast<float>(row.at(0));
+  typedef typename std::conditional<fmt == RM_F64, double, float>::type number; /* exact */
+  number max = static_cast<number>(row.at(0));
   for (int64_t i = threadIdx.x; i < row.n; i += RM_WHOLE_THREADS) {
-    const float v = static_cast<float>(row.at(i)); /* exact */
+    const number v = static_cast<number>(row.at(i));
     max = max != max || max >= v ? max : v;
   }
   return of_whole<join_max>(static_cast<double>(max));
@@ -211,6 +221,25 @@ template <int fmt, class F> __device__ bool whole_decide(char *out, ptrdiff_t st
   return !open.failed;
 }
 
+/* Decides all of n results instead, up to the first that a thread cannot. To be called after whole_begin_store. */
+template <int fmt, class F> __device__ bool whole_decide_all(int64_t n, char *out, ptrdiff_t stride, F decide) {
+  typedef typename whole_element<fmt>::type T;
+  whole_open &open = whole_open_results();
+  const bool by_words = are_words(out, stride, sizeof(T));
+  for (int64_t i = threadIdx.x; i < n; i += RM_WHOLE_THREADS) {
+    uint64_t bits;
+    T result;
+    if (!decide(i, &bits)) {
+      open.failed = 1;
+      break;
+    }
+    rm_write_bits(reinterpret_cast<char *>(&result), bits, fmt);
+    element<T>::store(out + i * stride, result, by_words);
+  }
+  __syncthreads();
+  return !open.failed;
+}
+
 /* row: stores the results of a row, and returns whether all are decided; all threads of the block call it. */
 template <class Operation> using whole_fn = bool(const Operation &f, int64_t row, char *memory);
 template <class Operation, whole_fn<Operation> *row>
@@ -223,7 +252,8 @@ __global__ void __launch_bounds__(RM_WHOLE_THREADS)
 /* Launches it; false where a row does not fit. */
 template <class Operation, whole_fn<Operation> *row>
 bool each_whole_row(const Operation &f, int64_t rows, int64_t n, const rm_undecided_set &undecided, cudaStream_t stream) {
-  if (n > INT64_C(1) << 20) return false; /* more than any device has room for */
+  const int64_t most = f.format == RM_F64 ? RM_CFG_WHOLE_WIDE : 1 << 20; /* more than any device has room for */
+  if (n == 0 || n > most) return false;
   const int64_t bytes = n * rm_size_of(f.format) + static_cast<int64_t>(sizeof(packed_elements));
   if (!whole_row_fits(whole_kernel<Operation, row>, bytes)) return false;
   RM_LAUNCH_SHARED((whole_kernel<Operation, row>), rows < 1 << 20 ? rows : 1 << 20, RM_WHOLE_THREADS, bytes, stream, f, rows,

@@ -22,6 +22,7 @@
 #define RM_CFG_WHOLE_THREADS 256 /* as many as there are fibers */
 #endif
 #define RM_CFG_LISTED 5 /* so that others are in the map */
+#define RM_CFG_WHOLE_WIDE 200 /* so that rows of binary64 of either kind are short */
 #define RM_CFG_TABLE_THREADS 64
 #define RM_CFG_RATIO_SIZE 40
 #define RM_CFG_CONV_FROM 1
