@@ -70,9 +70,12 @@ RM_FN int rm_direction_step(const rm_direction_row *d, const float *v, const flo
     return 0;
   }
   y = vf64_mul(y, vf64_set1(d->scale));
-  vf64 err = vf64_mul(vf64_abs(y), vf64_set1(d->rel));
-  if (gradient) err = vf64_mad(vf64_abs(x), vf64_set1(d->err), err);
-  err = vf64_mul(err, vf64_set1(RM_BOUND(1.0)));
+  const vf64 bound = vf64_set1(RM_BOUND(1.0)), rel = vf64_mul(vf64_set1(d->rel), bound);
+  if (!gradient) { /* of a zero, both ends have its sign */
+    const vf64 one = vf64_set1(1.0);
+    return vf64_store_between_f32(out, vf64_mul(y, vf64_sub(one, rel)), vf64_mul(y, vf64_add(one, rel))) != 0;
+  }
+  const vf64 err = vf64_mad(vf64_abs(x), vf64_mul(vf64_set1(d->err), bound), vf64_mul(vf64_abs(y), rel));
   return vf64_store_between_f32(out, vf64_sub(y, err), vf64_add(y, err)) != 0;
 }
 
