@@ -609,7 +609,43 @@ static void value(const problem *p, ball *r, double a, double x) {
   else modified_k(s, r, x, (f - RM_SPECIAL_K0) % 2, f >= RM_SPECIAL_K0E, small);
 }
 
+static int is_whole(double x) { return __builtin_fabs(x) >= 0x1p53 || x == (double)(int64_t)x; }
+
+/* Values that are known at once, as docs/spec.md has them: NaN, infinities and 0. The others are left to the caller. */
+static int special_value(int f, double a, double x, double *known) {
+  const double infinity = __builtin_inf();
+  *known = __builtin_nan("");
+  if (x != x) return 1;
+  if (f <= RM_SPECIAL_K1E) {
+    if (x == 0.0) *known = f <= RM_SPECIAL_Y1 ? -infinity : infinity;
+    if (x == infinity) *known = 0.0;
+    return x <= 0.0 || x == infinity;
+  }
+  if (f <= RM_SPECIAL_AIRY_AI) {
+    *known = 0.0;
+    return __builtin_fabs(x) == infinity;
+  }
+  if (f == RM_SPECIAL_ZETA) {
+    if (!(a >= 1.0)) return 1;
+    *known = infinity;
+    if (a == 1.0 || (x <= 0.0 && x > -infinity && is_whole(x))) return 1;
+    *known = x == infinity ? 0.0 : __builtin_nan("");
+    return x == infinity || x == -infinity || (x < 0.0 && (a == infinity || !is_whole(a)));
+  }
+  return f <= RM_SPECIAL_IGAMMAC && (!(a >= 0.0 && x >= 0.0) || (a == 0.0 && x == 0.0) || (a == infinity && x == infinity));
+}
+
 static void one(const problem *p, int64_t i) {
+  double at_once;
+  p->undecided[i] = 0;
+  if (p->function < RM_SPECIAL_GAMMA && special_value(p->function, p->a ? p->a[i] : 0.0, p->x[i], &at_once)) {
+    const uint64_t sign = at_once < 0.0 ? (uint64_t)1 << (8 * rm_size_of(p->format) - 1) : 0;
+    const uint64_t found = at_once != at_once ? rm_nan_bits(p->format)
+                           : at_once == 0.0   ? 0
+                                              : sign | rm_infinity_bits(p->format);
+    rm_write_bits(p->out + i * rm_size_of(p->format), found, p->format);
+    return;
+  }
   ball r;
   uint64_t bits = 0;
   uint32_t flags = 0;

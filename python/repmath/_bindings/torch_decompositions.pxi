@@ -223,7 +223,7 @@ cdef class Qr(Call):
 
 
 cdef class Inverted(Call):
-    """linalg_pinv, or with `solves` linalg_lstsq by "gelsy", with PyTorch's usual tolerances; rounds(n) are the pairs of a sweep of rotations of n rows."""
+    """linalg_pinv, or with `solves` linalg_lstsq by "gelsy" or "gels", with PyTorch's usual tolerances; rounds(n) are the pairs of a sweep of rotations of n rows."""
 
     cdef object rounds
     cdef bint solves
@@ -236,7 +236,7 @@ cdef class Inverted(Call):
         cdef int64_t batch, m, n, k, i, j, r, kept, columns = 0
         cdef rm_py_matrix u_of, v_of
         cdef int d
-        cdef bint finite = True
+        cdef bint finite = True, everything = False
         cdef double limit, inverse, eps
         cdef rm_py_sweep sweep
         cdef Memory memory
@@ -250,12 +250,14 @@ cdef class Inverted(Call):
         cdef rm_status status = 0
         cdef fenv_t saved
         for key, value in kwargs.items() if kwargs else ():
-            if value is not None and not (key == "hermitian" and value is False) and not (key == "driver" and value == "gelsy"):
+            if key == "driver" and value == "gels":
+                everything = True
+            elif value is not None and not (key == "hermitian" and value is False) and not (key == "driver" and value == "gelsy"):
                 return NotImplemented
         if not 1 + self.solves <= len(args) <= 1 + 2 * self.solves or (len(args) > 2 and args[2] is not None):
             return NotImplemented
         held, other, ranks = _read_stack(args[0], &x, &batch, &m, &n), None, None
-        if held is None:
+        if held is None or (everything and m > n):  # which has residuals
             return NotImplemented
         if self.solves:
             other = _read(args[1], &right)
@@ -289,7 +291,7 @@ cdef class Inverted(Call):
                 if not finite or status != 0:
                     break
                 status |= _svd_of(&sweep, m, n, a, s, k, &u_of, &v_of, out + n * max(columns, m))
-                limit, kept = max(m, n) * eps * s[0], 0
+                limit, kept = 0 if everything else max(m, n) * eps * s[0], 0
                 for j in range(k):
                     kept += s[j] > limit
                 if columns:  # V (1/S (U' b))
@@ -310,4 +312,6 @@ cdef class Inverted(Call):
         _raise(status)
         if not finite:
             return NotImplemented
+        if everything:
+            ranks = args[0].new_empty(0, dtype=_int64)
         return (made, args[0].new_empty(0), ranks, args[0].new_empty(0)) if self.solves else made
