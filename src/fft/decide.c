@@ -44,13 +44,6 @@ static int read_elements(decision *d) {
   return 1;
 }
 
-static int is_square(int64_t n) {
-  int64_t r = (int64_t)__builtin_sqrt((double)n);
-  while (r * r > n) r--;
-  while ((r + 1) * (r + 1) <= n) r++;
-  return r * r == n;
-}
-
 /* Residues modulo as many primes above 2^61 as distances ask for: with E the bound of the approximations, numbers 2 Re X_k
  * that are taken for equal are less than 16 E apart (rational_class), in units of the elements. Squares are z^2 - w^2 = (z -
  * w)(z + w) with |z|, |w| <= 2 sqrt(n) ||x|| + 16 E, and E is below sqrt(n) ||x||, which is below n 2^3 times the largest
@@ -60,7 +53,7 @@ static int make_residues(decision *d) {
   int bits = 0;
   while (d->p->n >> bits) bits++;
   d->distance = exponent_above(t->err) + t->exponent - d->unit + 4;
-  d->root = d->p->scale == RM_FFT_SCALE_ROOT && !is_square(d->p->n);
+  d->root = d->p->scale == RM_FFT_SCALE_ROOT && !rm_fft_whole_root(d->p->n);
   if (d->root) d->distance += t->exponent - d->unit + bits + 10;
   if (d->distance < 0) d->distance = 0;
   const int primes = d->distance / 61 + 1;
@@ -158,8 +151,7 @@ static int is_exactly(const decision *d, int64_t k, int imaginary, int negative,
   const rm_fft_problem *const p = d->p;
   int64_t n = 1, shift = e + 1 - d->unit;
   if (p->scale == RM_FFT_SCALE_N || d->root) n = p->n;
-  if (p->scale == RM_FFT_SCALE_ROOT && !d->root)
-    while (n * n < p->n) n++;
+  if (p->scale == RM_FFT_SCALE_ROOT && !d->root) n = rm_fft_whole_root(p->n);
   if (d->root) shift *= 2;
   if (m)
     while (shift < 0) { /* m is odd */

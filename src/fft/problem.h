@@ -69,8 +69,16 @@ rm_status rm_fft_decide(const rm_fft_open *t, const rm_fft_part *part, int64_t c
 /* Writes a part that its double-double value decides; 0: it does not. */
 int rm_fft_decide_quickly(const rm_fft_open *t, const rm_fft_part *part, uint32_t *flags);
 
-/* Writes those parts that are sums of parts of the elements with signs, where the factor is a power of two: exact sums. The
- * others become the first ones of the list; returns their number. */
+/* The root of n < 2^62 where it is a whole number, or 0. */
+static inline int64_t rm_fft_whole_root(int64_t n) {
+  int64_t r = (int64_t)__builtin_sqrt((double)n);
+  while (r * r > n) r--;
+  while ((r + 1) * (r + 1) <= n) r++;
+  return r * r == n ? r : 0;
+}
+
+/* Writes those parts that are sums of parts of the elements with signs, or of real elements and their halves, where the factor
+ * is rational: quotients of exact sums. The others become the first ones of the list; returns their number. */
 int64_t rm_fft_decide_rational(const rm_fft_problem *p, const char *x, char *out, rm_fft_part *part, int64_t count,
                                uint32_t *flags);
 

@@ -1,24 +1,20 @@
-/* Parts of results at multiples of a quarter of a turn: sums of elements with signs, which integers decide. */
+/* Parts of results at multiples of a quarter of a turn, or of a sixth: sums of elements with signs, or of their halves, which
+ * integers decide. */
 #include "../common/elements.h"
-#include "../reduce/superaccumulator.h"
+#include "../reduce/statistics.h"
 #include "problem.h"
 
-/* The exponent of the factor, a power of two; -1: it is another number. */
-static int factor_exponent(const rm_fft_problem *p) {
-  int k = 0;
-  if (p->scale == RM_FFT_SCALE_ONE) return 0;
-  if (p->n & (p->n - 1)) return -1;
-  while (p->n >> k > 1) k++;
-  if (p->scale == RM_FFT_SCALE_N) return k;
-  return k % 2 ? -1 : k / 2;
+/* What sums are divided by; 0: an irrational number. */
+static uint64_t divisor_of(const rm_fft_problem *p) {
+  return p->scale == RM_FFT_SCALE_ONE ? 1 : p->scale == RM_FFT_SCALE_N ? (uint64_t)p->n : (uint64_t)rm_fft_whole_root(p->n);
 }
 
-/* Quarters of a turn that the index of each axis makes in result k; 0: some angle is no multiple. */
-static int quarters(const rm_fft_problem *p, int64_t k, int turn[RM_FFT_RANK]) {
+/* Quarters or sixths of a turn that the index of each axis makes in result k; 0: some angle is no multiple. */
+static int turns(const rm_fft_problem *p, int64_t k, int parts, int turn[RM_FFT_RANK]) {
   for (int axis = p->rank - 1; axis >= 0; axis--) {
     const int64_t n = p->length[axis], i = k % n;
-    if (4 * i % n) return 0;
-    turn[axis] = (int)(4 * i / n);
+    if (parts * i % n) return 0;
+    turn[axis] = (int)(parts * i / n);
     k /= n;
   }
   return 1;
@@ -39,30 +35,41 @@ static void add_row(rm_superaccumulator *acc, const rm_fft_problem *p, const cha
   }
 }
 
+/* Of real elements twice the real part, where the angles are sixths of a turn. */
+static void add_sixths(rm_superaccumulator *acc, const rm_fft_problem *p, const char *at, int start, int step) {
+  static const int twice_cosine[6] = {2, 1, -1, -2, -1, 1};
+  for (int64_t j = 0; j < p->in_last; j++, at += p->stride_x[p->rank - 1]) {
+    const int weight = twice_cosine[(start + (int)(j % 6) * step) % 6];
+    const double x = rm_read_element(at, p->format);
+    for (int times = weight < 0 ? -weight : weight; times > 0; times--) rm_superacc_add(acc, weight < 0 ? -x : x);
+  }
+}
+
 int64_t rm_fft_decide_rational(const rm_fft_problem *p, const char *x, char *out, rm_fft_part *part, int64_t count,
                                uint32_t *flags) {
-  const int shift = factor_exponent(p);
+  const uint64_t divisor = divisor_of(p);
   int64_t left = 0;
   for (int64_t i = 0; i < count; i++) {
     int turn[RM_FFT_RANK];
     rm_superaccumulator acc;
-    if (shift < 0 || !quarters(p, part[i].k, turn)) {
+    const int sixths = !turns(p, part[i].k, 4, turn);
+    if (!divisor || (sixths && (p->kind != RM_FFT_FROM_REAL || part[i].imaginary || !turns(p, part[i].k, 6, turn)))) {
       part[left++] = part[i];
       continue;
     }
     rm_superacc_clear(&acc);
     for (int64_t row = 0; row < p->rows; row++) {
-      int start = 0;
-      int64_t rest = row;
+      int64_t start = 0, rest = row;
       for (int axis = p->rank - 2; axis >= 0; axis--) {
-        start += (int)(rest % p->length[axis] & 3) * turn[axis];
+        start += rest % p->length[axis] % 12 * turn[axis];
         rest /= p->length[axis];
       }
-      add_row(&acc, p, x + rm_fft_row_x(p, row), start & 3, turn[p->rank - 1], part[i].imaginary);
+      const char *const at = x + rm_fft_row_x(p, row);
+      if (sixths) add_sixths(&acc, p, at, (int)(start % 6), turn[p->rank - 1]);
+      else add_row(&acc, p, at, (int)(start & 3), turn[p->rank - 1], part[i].imaginary);
     }
-    const rm_superacc_top t = rm_superacc_get_top(&acc);
-    const uint64_t bits =
-        t.m ? rm_round_exact(t.negative, t.m | (rm_u128)t.inexact, t.e - shift, p->format, RM_NEAREST, flags) : 0;
+    const rm_sum_function quotient = {divisor, sixths ? -1 : 0, 0};
+    const uint64_t bits = rm_function_of_top(&quotient, rm_superacc_get_top(&acc), p->format, flags);
     rm_fft_write(p, out, part[i].k, part[i].imaginary, bits);
   }
   return left;

@@ -222,6 +222,24 @@ def test_midpoints(lib, fmt):
                 for row, sign in itertools.product(x, (-1, 1)):
                     check(lib, numbers(row, fmt, COMPLEX), fmt, COMPLEX, sign, ONE, (n,))
                     check(lib, numbers(row * n, fmt, COMPLEX), fmt, COMPLEX, sign, BY_N, (n,))
+                for scale, turned, place in itertools.product(SCALES, (-1, 1), (1, 4)):
+                    halves = np.zeros(n)  # at sixths of a turn the second element counts half
+                    halves[0], halves[n - 1] = first, tail if n > 2 else 0.0
+                    halves[place % n] += turned * u
+                    factor = {ONE: 1, ROOT: math.isqrt(n), BY_N: n}[scale]
+                    check(lib, numbers(halves * factor, fmt, FROM_REAL), fmt, FROM_REAL, -1, scale, (n,))
+
+
+@FMT
+def test_midpoints_of_several_axes(lib, fmt):
+    """Real elements, so that sixths of a turn of both axes add up, with a divisor that is no power of two."""
+    u = ulp(fmt)
+    for sizes in ((6, 6), (3, 12), (2, 30), (4, 6), (3, 2, 6)):
+        for scale, factor in ((ONE, 1), (BY_N, math.prod(sizes))):
+            for tail in (u, u + u * u):
+                x = np.zeros(sizes)
+                x[(0,) * len(sizes)], x[(1,) * len(sizes)] = factor, tail * factor
+                check(lib, numbers(x, fmt, FROM_REAL), fmt, FROM_REAL, -1, scale, sizes)
 
 
 @FMT
