@@ -18,12 +18,30 @@ RM_FN double rm_direction_total(const rm_row_sum *s) {
   return rm_is_finite(total) ? total : rm_direction_lanes(s->hi);
 }
 
+/* Rows that fit into one vector have no loop: fewer additions are within the bounds. */
+RM_FN int rm_direction_is_one(int64_t n) { return RM_LANES > 1 && n <= RM_LANES; }
+
 /* Sums of v^2 and, where r is not NULL, of r v and r^2, all of whose terms are exact. */
 RM_FN void rm_direction_sums_of(int64_t n, const float *v, const float *r, const int gradient, double *sums) {
   enum { STEP = 4 * RM_LANES };
   const int count = gradient ? 3 : 1;
   float whole[2][STEP];
   rm_row_sum s[3];
+  if (rm_direction_is_one(n)) {
+    const float *p = v, *q = r;
+    if (n < RM_LANES) {
+      __builtin_memset(whole, 0, sizeof whole);
+      __builtin_memcpy(whole[0], v, (size_t)n * sizeof(float));
+      if (gradient) __builtin_memcpy(whole[1], r, (size_t)n * sizeof(float));
+      p = whole[0], q = whole[1];
+    }
+    const vf64 x = vf64_load_f32(p);
+    sums[0] = rm_direction_lanes(vf64_mul(x, x));
+    if (!gradient) return;
+    const vf64 y = vf64_load_f32(q);
+    sums[1] = rm_direction_lanes(vf64_mul(x, y)), sums[2] = rm_direction_lanes(vf64_mul(y, y));
+    return;
+  }
   for (int j = 0; j < 3; j++) s[j].hi = s[j].lo = vf64_set1(0.0);
   for (int64_t i = 0; i < n; i += RM_ROW_BLOCK) {
     const int64_t end = i + RM_ROW_BLOCK < n ? i + RM_ROW_BLOCK : n;
