@@ -53,6 +53,7 @@ RM_HOST_EXTERN void rm_norm_load_blocks(const rm_norm_problem *f, const rm_set_v
 #endif
   for (int64_t k = 0; k < blocks; k++)
     RM_ROW(state, load)(f->inner, from + k * p->outer, p->inner, f->format, pad, to + k * f->inner);
+  if (!RM_DEVICE && blocks == 1) return; /* the load has done this */
   for (int64_t i = n; i % RM_ROW_PAD; i++) to[i] = pad;
 }
 

@@ -22,7 +22,9 @@ RM_FN void rm_row_load_as(int64_t n, const char *x, ptrdiff_t stride, const int 
       vf64_store(to + i, rm_load_elements(x + i * stride, fmt));
     }
   for (; i < n; i++) to[i] = rm_read_element(x + i * stride, fmt);
-  for (; i == 0 || i % RM_ROW_PAD; i++) to[i] = pad;
+  const int64_t end = n > 0 ? (n + RM_ROW_PAD - 1) / RM_ROW_PAD * RM_ROW_PAD : RM_ROW_PAD;
+  for (; i < end && i % RM_LANES; i++) to[i] = pad;
+  for (; i < end; i += RM_LANES) vf64_store(to + i, vf64_set1(pad));
 }
 RM_STATIC void rm_row_load(int64_t n, const char *x, ptrdiff_t stride, int fmt, double pad, double *to) {
   switch (fmt) {
