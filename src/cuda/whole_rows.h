@@ -4,8 +4,9 @@
  * stays undecided then, and most rows with numbers that are not finite, are left to the accurate phase (rows_accurate.h);
  * where results have been stored in the place of such a row, it is put back first.
  *
- * Compute capability 9.0 has 227 KiB for a block, which holds 50,257 numbers of f32 (196 KiB); 8.0 has 163 KiB, 8.6, 8.9 and
- * 12.0 have 99 KiB: there rows of f32 that long take the buffers of rows_fast.h, and those of 16 bits fit.
+ * A block needs 16.5 KiB beside the row. Compute capability 9.0 has 227 KiB, room for 53,800 numbers of f32 (50,257 take 196
+ * KiB); 8.0 has 163 KiB, for 37,500; 8.6, 8.9 and 12.0 have 99 KiB, for 21,100. Twice as many of 16 bits fit, half as many of
+ * binary64. Longer rows take the buffers of rows_fast.h: on 8.6, 8.9 and 12.0 those of 50,257 in any format.
  *
  * Bounds: the sums of row_loops.h, whose threads are fewer. */
 #pragma once
