@@ -280,4 +280,4 @@ def masked_index_put(x: torch.Tensor, mask: torch.Tensor, indices: Sequence[_May
     if not x.numel():
         return x.clone()
     held = [None if i is None else i.clamp(-x.shape[d], x.shape[d] - 1) for d, i in enumerate(indices)]
-    return KERNELS["index_put"](x, held, values.masked_fill(~mask, 0), True)
+    return KERNELS["index_put"](x, held, torch.where(mask, values, 0), True)

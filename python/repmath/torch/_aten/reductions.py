@@ -269,6 +269,9 @@ def index_put(
             return as_tensor(_scatter.index_add(as_array(x), as_array(line), as_array(source)))
     at = _places(x, indices)
     source = values.broadcast_to(at.shape).reshape(-1)
+    if HERE.steps is None:
+        made: torch.Tensor = KERNELS["index_add"](x.reshape(-1), 0, at.reshape(-1), source)
+        return made.view(x.shape)
     flat = _scatter.index_add(as_array(x.reshape(-1)), as_array(at.reshape(-1)), as_array(source))
     return as_tensor(flat).view(x.shape)
 
