@@ -50,8 +50,8 @@ RM_COLD vf64 take_kind(vf64 v, vf64 *kind, vi64 *less) {
   const vm64 ends = vm64_or(vi64_eq(size, vi64_set1(0)), vi64_ltu(vi64_set1(RM_INF_FIELD - 1), size));
   const vm64 small = vm64_andnot(vi64_ltu(size, vi64_set1(INT64_C(1) << 52)), ends);
   *kind = vf64_select(ends, v, one);
-  /* 1022 in the lanes that are small, by a mask: a load of that number in these lanes alone is slow wherever there are none and
-   * its page is in no use, since the fault that no lane needs is found anew each time. */
+  /* 1022 in the lanes that are small, by a mask: a load of that number in these lanes alone is slow wherever there are none
+   * and its page is in no use, since the fault that no lane needs is found anew each time. */
   const vf64 all = vf64_from_bits(vi64_set1(-1)), nothing = vf64_from_bits(vi64_set1(0));
   *less = vi64_and(vf64_bits(vf64_select(small, all, nothing)), vi64_set1(1022));
   return vf64_select(ends, one, vf64_select(small, rm_enlarge(v), v));
