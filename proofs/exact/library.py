@@ -172,6 +172,7 @@ def build(
         for s in sorted((folder / "src" / part).rglob("*.c"))
     ]
     sources += [folder / name for name in ("src/rounding/sums.c", "src/runtime/threads.c", "proofs/exact/table.c")]
+    sources += [folder / "proofs/exact/accurate.c"]
     objects = []
     for source in sources:
         objects.append(folder / f"{source.parent.name}-{source.stem}.o")
