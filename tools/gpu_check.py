@@ -349,6 +349,8 @@ def shares(report: Report, build: pathlib.Path) -> None:
         target = torch.arange(rows, device=DEVICE) % n
         one(f"softmax {kind}, rows of {n}", rows, lambda x=x: x.softmax(-1))
         one(f"log_softmax {kind}, rows of {n}", rows, lambda x=x: x.log_softmax(-1))
+        gradient = torch.ops.aten._softmax_backward_data
+        one(f"gradient of softmax {kind}, rows of {n}", rows, lambda x=x, g=gradient: g(x, x, -1, x.dtype))
         one(f"cross_entropy {kind}, rows of {n}", rows, lambda x=x, t=target: functional.cross_entropy(x, t))
         one(f"layer_norm {kind}, rows of {n}, twice", 2 * rows, lambda x=x: functional.layer_norm(x, (n,)))
         a, b = (numbers(torch, sized(1024, 12), k, dtype=dtype, seed=seed) for seed in (2, 3))
