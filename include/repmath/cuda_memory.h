@@ -60,7 +60,8 @@ RM_API rm_status rm_cuda_index_errors(int *seen, rm_cuda_stream stream);
 
 /* From now on this thread's calls add to *counter, in device memory, aligned to 8, how many results their first kernels leave
  * to the last one: elements of formulas, steps of optimisers, losses and matrix products, and rows of operators over rows, of
- * which those of gradients, and long ones, of binary64 are all left. NULL ends it. Elementwise functions, sums and random numbers do not count. */
+ * which those of gradients, and long ones, of binary64 are all left. NULL ends it. Elementwise functions, sums and random
+ * numbers do not count. */
 RM_API rm_status rm_cuda_count_undecided(uint64_t *counter);
 
 #ifdef __cplusplus
