@@ -77,8 +77,8 @@ static inline int64_t rm_fft_whole_root(int64_t n) {
   return r * r == n ? r : 0;
 }
 
-/* Writes those parts that are sums of parts of the elements with signs, or of real elements and their halves, where the factor
- * is rational: quotients of exact sums. The others become the first ones of the list; returns their number. */
+/* Writes those parts that are sums of parts of the elements with signs, or of real elements and their halves, where the
+ * factor is rational: quotients of exact sums. The others become the first ones of the list; returns their number. */
 int64_t rm_fft_decide_rational(const rm_fft_problem *p, const char *x, char *out, rm_fft_part *part, int64_t count,
                                uint32_t *flags);
 
