@@ -491,10 +491,10 @@ def small_losses(lib, rng):
 def wild_gradients(lib, rng):
     """Of log_softmax, with numbers for its result that it never has; of softmax, where a result is below all numbers and negative, beside others
     that the plain sum decides: if it left one undecided, the compensated sum would give all of the row again."""
-    g, y = np.ones((1, 16), "f4"), np.full((1, 16), -3.0, "f4")
-    y[0, 3:6] = np.nan, 200.0, 1e30
+    g, y = np.ones((4, 16), "f4"), np.full((4, 16), -3.0, "f4")
+    y[:3, 3], y[3, 3:6] = (np.nan, 200.0, 1e30), (np.nan, 200.0, 1e30)
     found = result(lib, "log_softmax_backward", "f32", g, y).ravel().tolist()
-    y[:] = 0.0
+    g, y = np.ones((1, 16), "f4"), np.zeros((1, 16), "f4")
     y[0, :3], g[0, :3] = (2.0**-140, 0.5, 0.5), (1.0, 2.0, 0.0)
     return found + result(lib, "softmax_backward", "f32", g, y).ravel().tolist()
 
