@@ -373,6 +373,66 @@ def products_of_few(lib, rng):
     return found
 
 
+def padded_products(lib, rng):
+    """Results and exceptions of convolutions over more terms than are summed at a time: infinities and NaN beside padding, first ones of weights alone,
+    and an infinity that another one meets late."""
+    libm, found = ctypes.CDLL(None), []
+    for fmt, channels, special in itertools.product(("f32", "bf16"), (3, 9), range(7)):
+        g = Geometry(1, channels, 40, (5, 7), 3, low=1)
+        x, w = (rng.integers(1, 4, shape).astype("f4") for shape in (g.x_shape, g.w_shape))
+        if special == 0:
+            w[:, 0, 0, 0] = np.nan
+        if special == 1:
+            w[:, 0, 0, 0], w[::2, -1, 2, 2] = np.inf, -np.inf
+        if special in (2, 3):
+            x[0, 0, 2:, 3], x[0, -1, 3, 2] = np.inf, (np.nan, -np.inf)[special - 2]
+        if special == 4:
+            x[0, 0, 2, 3], w[::3] = np.inf, 0
+        if special == 5:
+            x[:], w[:, :, 1:] = np.inf, np.nan
+        bias = np.zeros(40)
+        if special == 6:
+            w[:, 0, 0, 0], w[::2, -1, 2, 2], bias[:] = np.inf, -np.inf, np.inf
+        x, w, y, bias = (v.astype(dtype_of(fmt)) for v in (x, w, np.zeros(g.y_shape), bias))
+        libm.feclearexcept(61)
+        assert Convolution(lib)(g, "forward", fmt, x, w, y, bias) == OK
+        found += [*bits(y).ravel().tolist(), libm.fetestexcept(13)]
+    return found
+
+
+def facts_of_columns(lib, rng):
+    """Midpoints and what lies beside them, so many that the facts of all columns are gathered: terms that binary64 loses, of columns that have larger
+    numbers and zeros; infinities and NaN of both kinds."""
+    libm, found = ctypes.CDLL(None), []
+    for special, order in itertools.product(range(8), (1, -1)):
+        a, b = np.ones((64, 12), "f4"), np.zeros((12, 40), "f4")
+        b[:3] = [[1.0], [2.0**-24], [0.0]]
+        b[3, ::2], b[4, ::3] = 2.0**-90, 3 * 2.0**-92
+        b[5], b[6] = 1.0 + 2.0**-23, -1.0 - 2.0**-23
+        if special == 1:
+            b[7, ::4], a[::5, 7] = np.inf, 0
+        if special == 2:
+            b[7, ::4], b[8, ::8] = -np.inf, np.nan
+        if special == 3:
+            b[7, 3] = np.inf
+            bits(b)[8, ::7] = 0x7F800001
+        if special == 4:
+            b[:] = 0.0
+            b[0], b[1] = 1.0, 2.0**-24
+        if special == 5:
+            b[3:] = 0.0
+            b[0], b[1], b[2, ::2], b[9] = 1.0 + 2.0**-23, 2.0**-24, 2.0**-80, 2.0**-120
+        if special == 6:
+            b[:], b[0], b[1], b[2], b[3] = 0.0, 1.0, 2.0**-24, (1 + 2.0**-23) * 2.0**-40, -(2.0**-40)
+        if special == 7:
+            b[7], b[8, ::4], a[::3, 7] = np.inf, -np.inf, 0
+            a[1::3, 8] = -1
+        libm.feclearexcept(61)
+        found += bits(Reductions(lib).matmul("f32", a, np.ascontiguousarray(b[::order]))).ravel().tolist()
+        found.append(libm.fetestexcept(13))
+    return found
+
+
 def products_rounded_at_random(lib, rng):
     """Rows of zeros among others."""
     m, n, k = 6, 17, 5
@@ -746,6 +806,8 @@ OPERATIONS = {
     "crlibm/simd/simd.h": ["products", "sums", "product_ties"],
     "src/blas": ["products"],
     "src/blas/conv/conv_window.h": ["convolved"],
+    "src/blas/gemm/padding_b64.h": ["padded_products"],
+    "src/blas/gemm/vectors_b64.h": ["facts_of_columns", "padded_products"],
     "src/elementwise/special.h": ["flags_of_arrays"],
     "src/nn/formula/convert.h": ["conversions"],
     "src/nn/formula/gate.h": ["gates"],

@@ -102,6 +102,22 @@ def test_convolutions(isa_library, what, name):
         check(out, flag, terms, fmt, (kind, fmt))
 
 
+@pytest.mark.parametrize("fmt", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("values", [(np.nan, 1.0), (np.inf, 1.0), (np.inf, -np.inf), (np.nan, np.inf), (1.0, np.nan)])
+def test_a_first_and_a_last_tap_beside_padding(isa_library, fmt, values):
+    """NaN of the taps raise nothing, an infinity times padding is no term, and one that meets another does so beyond the first terms that are summed."""
+    g, rng = Geometry(1, 4, 36, (3, 3), 3, low=1), np.random.default_rng(32)
+    x, w = (rng.integers(1, 4, shape).astype(dtype_of(fmt)) for shape in (g.x_shape, g.w_shape))
+    w[:, 0, 0, 0], w[::2, -1, 2, 2] = values
+    for bias in (None, np.full(36, np.inf, dtype_of(fmt)), np.full(36, np.nan, dtype_of(fmt))):
+        out = np.full(g.y_shape, 7, dtype_of(fmt))
+        flag = raised(lambda: Convolution(isa_library)(g, "forward", fmt, x, w, out, bias))  # noqa: B023
+        terms = sums(g, "forward", x, w, out)[1]
+        if bias is not None:
+            terms = {i: [*pairs, (bias[i[1]], dtype_of(fmt).type(1))] for i, pairs in terms.items()}
+        check(out, flag, terms, fmt, values)
+
+
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_products(isa_library, fmt):
     lib, rng = Reductions(isa_library), np.random.default_rng(31)

@@ -64,7 +64,7 @@ RM_FN int rm_im2col_may_pad(const rm_im2col *p) {
 }
 
 /* Copies the elements of `rows` x `depth` from (row, k) on, +0 for padding: k after k, each `rows` elements, when
- * rows_adjacent, else row after row. size: bytes of an element. */
+ * rows_adjacent, else row after row. size: bytes of an element. Without a base all bits of what is no padding are 1. */
 RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int size, int rows_adjacent, int64_t row,
                                    int64_t rows, int64_t k, int64_t depth, char *dst);
 

@@ -149,7 +149,10 @@ RM_HOST_EXTERN void rm_im2col_fill(const rm_im2col *p, const char *base, int siz
       char *at = dst + done * size;
       if (low == high) low = high = length; /* all padding */
       rm_im2col_clear(at, low * size);
-      if (low < high) rm_im2col_copy(at + low * size, base + o.offset + i.offset + low * stride, high - low, stride, size);
+      if (low < high) {
+        if (base) rm_im2col_copy(at + low * size, base + o.offset + i.offset + low * stride, high - low, stride, size);
+        else __builtin_memset(at + low * size, 0xff, (size_t)((high - low) * size));
+      }
       rm_im2col_clear(at + high * size, (length - high) * size);
       done += length;
       if (done < n) rm_im2col_advance(&i, inner, run, length);

@@ -11,6 +11,7 @@
 #include "kernels.h"
 #include "layout_b64.h"
 #include "micro_b64.h"
+#include "padding_b64.h"
 #include "vectors_b64.h"
 #include "panel_queue.h"
 #include "partials_b64.h"
@@ -136,17 +137,26 @@ static int64_t rm_resolve_flagged_b64(const rm_layout_b64 *w, rm_resolver *r, in
   uint8_t *flagged = w->flagged;
   int64_t left = 0;
   rm_deferred_elements deferred;
+  rm_padding_row beside[RM_PADDING_ROWS];
   deferred.count = 0;
   const rm_epilogue_b64 e = {p, block, w->output, w->row_bound, w->col_norm, rm_bound_b64(p->k)};
   for (int64_t j0 = 0; j0 < block->cols; j0 += RM_NR) {
-    int nv = rm_vectors(block->cols - j0, RM_NR);
+    int nv = rm_vectors(block->cols - j0, RM_NR), many = 0;
+    const int cols = rm_min_int(block->cols - j0, RM_NR);
     for (int64_t i0 = 0; i0 < block->rows; i0 += RM_MR, tile += RM_TILE, flagged += RM_TILE / RM_LANES) {
       int rows = rm_min_int(block->rows - i0, RM_MR);
+      if (many > RM_PADDING_ROWS - RM_MR) rm_resolve_beside_padding(beside, many, r, j0, cols, &w->output), many = 0;
       if (!rm_any_flagged(flagged, rows * nv)) continue;
       for (int q = 0; q < rows * nv; q++) {
         if (!flagged[q]) continue;
         const int64_t i = i0 + q / nv, j1 = j0 + (q % nv) * RM_LANES;
         flagged[q] = (uint8_t)(flagged[q] & ~rm_decide_vector_b64(r, &e, i, j1, flagged[q], tile + q * RM_LANES));
+        const uint32_t padded = r->padding ? rm_nan_lanes(&e, i, j1, tile + q * RM_LANES) & flagged[q] : 0;
+        if (padded) {
+          if (many == 0 || beside[many - 1].i != i) beside[many].i = i, beside[many++].lanes = 0;
+          beside[many - 1].lanes |= padded << q % nv * RM_LANES;
+          flagged[q] = (uint8_t)(flagged[q] & ~padded);
+        }
         for (uint32_t lanes = flagged[q]; lanes; lanes &= lanes - 1) {
           int lane = __builtin_ctz(lanes);
           int64_t j = j1 + lane;
@@ -167,6 +177,7 @@ static int64_t rm_resolve_flagged_b64(const rm_layout_b64 *w, rm_resolver *r, in
         }
       }
     }
+    if (many) rm_resolve_beside_padding(beside, many, r, j0, cols, &w->output);
   }
   rm_resolve_deferred(&deferred, r, &w->output);
   return left;

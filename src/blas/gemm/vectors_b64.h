@@ -9,47 +9,84 @@
 /* Columns whose facts are gathered together, and k that are staged at a time. */
 enum { RM_FACTS_COLUMNS = 32, RM_FACTS_K = 32 };
 
-/* Adds one k of n columns, neighbours in memory of binary32 or bf16, to their facts: whether each is not finite as in
- * rm_superacc_classes, and the exponent of its lowest bit as in rm_granule64, without branches. */
-RM_FN void rm_add_facts(const char *at, int n, int32_t *granule, uint32_t *classes, const int fmt) {
-  for (int l = 0; l < n; l++) {
-    const uint32_t b = (uint32_t)rm_read_bits(at + l * rm_size_of(fmt), fmt) << (fmt == RM_F32 ? 0 : 16);
-    const uint32_t size = b & 0x7fffffffu, quiet = b & 0x400000u, e = size >> 23;
-    const uint32_t m = (size & 0x7fffffu) | (e ? 0x800000u : 0), low = m & (0u - m);
-    union {
-      float f;
-      int32_t bits;
-    } power = {(float)(int32_t)low}; /* a power of two, or 0 */
-    const int32_t g = (int32_t)(e ? e : 1) - 150 + (power.bits >> 23) - 127;
-    classes[l] |= size > 0x7f800000u    ? quiet ? RM_ACC_QNAN : RM_ACC_SNAN
-                  : size == 0x7f800000u ? b == size ? RM_ACC_PINF : RM_ACC_NINF
-                                        : 0u;
-    const int32_t mine = low == 0 || size >= 0x7f800000u ? RM_NO_GRANULE : g;
-    granule[l] = mine < granule[l] ? mine : granule[l];
+/* Facts of columns, neighbours in memory, as they are gathered: the least of the powers of two that are the lowest bits of
+ * numbers, in the lanes of vectors, and which columns have what is not finite, column l in bit l. */
+typedef struct {
+  double lowest[RM_FACTS_COLUMNS];
+  uint32_t quiet, signalling, positive, negative;
+} rm_facts;
+
+/* Adds the numbers of one k, a vector of columns from the l-th on. Without its lowest bit a significand that is no power of two
+ * leaves the number less that bit, exactly; binary64 has the subnormals of narrower formats as normal numbers. */
+RM_FN void rm_add_facts(rm_facts *f, const char *at, int l, const int fmt) {
+  const vf64 x = rm_load_elements(at, fmt), size = vf64_abs(x), zero = vf64_set1(0.0);
+  const vi64 bits = vf64_bits(size), fraction = vi64_set1((INT64_C(1) << 52) - 1);
+  const vf64 cleared = vf64_from_bits(vi64_and(bits, vi64_sub(bits, vi64_set1(1))));
+  const vm64 power = vi64_disjoint(bits, fraction), finite = vf64_lt(size, vf64_set1(0x1p1000));
+  const vf64 low = vf64_select(power, size, vf64_sub(size, cleared));
+  const vm64 counts = vm64_and(finite, vf64_lt(zero, size));
+  const vf64 before = vf64_load(f->lowest + l);
+  vf64_store(f->lowest + l, vf64_select(vm64_and(counts, vf64_lt(low, before)), low, before));
+  const uint32_t all = (1u << RM_LANES) - 1, special = ~vm64_bits(finite) & all;
+  if (RM_LIKELY(!special)) return;
+  const uint32_t nan = vm64_bits(vf64_unord(x, x)), negative = vm64_bits(vf64_lt(x, zero));
+  f->positive |= (special & ~nan & ~negative) << l;
+  f->negative |= (special & ~nan & negative) << l;
+  for (uint32_t left = nan & all; left; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
+    const uint32_t bit = 1u << (l + lane);
+    if (rm_is_signalling(rm_read_bits(at + lane * rm_size_of(fmt), fmt), fmt)) f->signalling |= bit;
+    else f->quiet |= bit;
   }
+}
+
+/* Gathers those of one column of a view whose neighbours in memory are k. */
+static void rm_add_column_facts(rm_facts *f, const rm_operand *o, int64_t column, int l, int64_t k, const int fmt) {
+  enum { RUN = RM_FACTS_COLUMNS * RM_FACTS_K };
+  const int size = rm_size_of(fmt);
+  char stage[(RUN + RM_LANES) * 4];
+  rm_facts all = {{0.0}, 0, 0, 0, 0};
+  for (int i = 0; i < RM_LANES; i++) all.lowest[i] = 0x1p1000;
+  for (int64_t at = 0; at < k; at += RUN) {
+    const int64_t n = k - at < RUN ? k - at : RUN;
+    rm_im2col_fill(o->im2col, o->base, size, 0, column, 1, at, n, stage);
+    __builtin_memset(stage + n * size, 0, (size_t)(RM_LANES * size));
+    for (int64_t q = 0; q < n; q += RM_LANES) rm_add_facts(&all, stage + q * size, 0, fmt);
+  }
+  for (int i = 0; i < RM_LANES; i++) f->lowest[l] = all.lowest[i] < f->lowest[l] ? all.lowest[i] : f->lowest[l];
+  f->quiet |= (uint32_t)(all.quiet != 0) << l, f->signalling |= (uint32_t)(all.signalling != 0) << l;
+  f->positive |= (uint32_t)(all.positive != 0) << l, f->negative |= (uint32_t)(all.negative != 0) << l;
 }
 
 /* Gathers all facts of columns [first, first + n) of a block, n <= RM_FACTS_COLUMNS, in a pass over k: column by column each
  * would be a walk through memory, and one through an im2col view. */
 RM_STATIC void rm_gather_facts(rm_resolver *r, int64_t first, int n, const int fmt) {
   const rm_operand *o = &r->p->b;
-  const int size = rm_size_of(fmt);
+  const int size = rm_size_of(fmt), whole = n / RM_LANES * RM_LANES;
   const int64_t column = r->block->col + first;
-  int32_t granule[RM_FACTS_COLUMNS];
-  uint32_t classes[RM_FACTS_COLUMNS] = {0};
-  char stage[RM_FACTS_COLUMNS * RM_FACTS_K * 4];
-  for (int l = 0; l < n; l++) granule[l] = RM_NO_GRANULE;
-  for (int64_t k = 0; k < r->p->k; k += RM_FACTS_K) {
+  char stage[RM_FACTS_COLUMNS * RM_FACTS_K * 4], rest[RM_LANES * 4] = {0};
+  rm_facts f = {{0.0}, 0, 0, 0, 0};
+  for (int l = 0; l < RM_FACTS_COLUMNS; l++) f.lowest[l] = 0x1p1000;
+  const int by_column = o->im2col && !o->im2col->rows_adjacent;
+  for (int l = 0; by_column && l < n; l++) rm_add_column_facts(&f, o, column + l, l, r->p->k, fmt);
+  for (int64_t k = 0; k < r->p->k && !by_column; k += RM_FACTS_K) {
     const int64_t depth = r->p->k - k < RM_FACTS_K ? r->p->k - k : RM_FACTS_K;
     const char *at = stage;
     ptrdiff_t step = n * size;
     if (o->im2col) rm_im2col_fill(o->im2col, o->base, size, 1, column, n, k, depth, stage);
     else at = o->base + column * size + k * o->k_stride, step = o->k_stride;
-    for (int64_t q = 0; q < depth; q++) rm_add_facts(at + q * step, n, granule, classes, fmt);
+    for (int64_t q = 0; q < depth; q++) {
+      for (int l = 0; l < whole; l += RM_LANES) rm_add_facts(&f, at + q * step + l * size, l, fmt);
+      if (whole == n) continue;
+      __builtin_memcpy(rest, at + q * step + whole * size, (size_t)((n - whole) * size));
+      rm_add_facts(&f, rest, whole, fmt);
+    }
   }
   for (int l = 0; l < n; l++) {
     rm_vector_facts *facts = r->cols + first + l;
-    facts->granule = (int16_t)granule[l], facts->classes = (uint8_t)classes[l];
+    facts->granule = (int16_t)(f.lowest[l] < 0x1p1000 ? rm_granule64(rm_bits64(f.lowest[l])) : RM_NO_GRANULE);
+    facts->classes = (uint8_t)((f.quiet >> l & 1 ? RM_ACC_QNAN : 0) | (f.signalling >> l & 1 ? RM_ACC_SNAN : 0) |
+                               (f.positive >> l & 1 ? RM_ACC_PINF : 0) | (f.negative >> l & 1 ? RM_ACC_NINF : 0));
     facts->known = RM_KNOWN_GRANULE | RM_KNOWN_CLASSES;
     facts->padded = r->padding && o->im2col && rm_im2col_is_padded(o->im2col, column + l);
   }
@@ -148,6 +185,17 @@ RM_STATIC uint32_t rm_vanishing(const rm_resolver *r, int64_t i, int64_t j, uint
   return found;
 }
 
+/* The lanes of elements (i, j), ... whose sum with the bias is NaN. */
+RM_FN uint32_t rm_nan_lanes(const rm_epilogue_b64 *e, int64_t i, int64_t j, const double *sums) {
+  const rm_matmul_problem *p = e->p;
+  vf64 c = vf64_load(sums);
+  if (p->bias.base) {
+    const int lanes = rm_min_int(e->block->cols - j, RM_LANES);
+    c = vf64_add(c, rm_load_bias(&p->bias, e->block->row + i, e->block->col + j, lanes, p->fmt));
+  }
+  return vm64_bits(vf64_unord(c, c));
+}
+
 /* Decides elements (i, j), ... of the block, of which `flagged` are undecided: sums are what the fast path found. Returns the
  * lanes that are decided, which are written.
  *
@@ -178,13 +226,13 @@ RM_STATIC uint32_t rm_decide_vector_b64(rm_resolver *r, const rm_epilogue_b64 *e
   }
   const uint32_t finite = ~vm64_bits(vf64_not_finite(c, RM_F64));
   uint32_t special = flagged & ~finite, zeros = 0, bits[RM_LANES] = {0};
-  if (!s && !p->bias.base) {
-    const uint32_t candidates = flagged & vm64_bits(vf64_eq(c, zero));
+  uint32_t exact = flagged & finite & (r->many && !p->random.mode ? ~0u : 0u);
+  if (exact) exact &= vm64_bits(vf64_lt(err, rm_units(r, i, j, lanes, bias)));
+  if (!s && !p->bias.base) { /* a sum of multiples of one power of two that is 0 needs no second look */
+    const uint32_t candidates = flagged & ~exact & vm64_bits(vf64_eq(c, zero));
     if (candidates) zeros = rm_vanishing(r, i, j, candidates);
   }
-  uint32_t exact = flagged & finite & ~zeros & (r->many && !p->random.mode ? ~0u : 0u);
   if (exact) {
-    exact &= vm64_bits(vf64_lt(err, rm_units(r, i, j, lanes, bias)));
     vf64 value = c, margin = zero;
     if (s) value = rm_alpha_beta_vector(s, c, old, &margin);
     if (fmt == RM_F32) {
