@@ -12,8 +12,8 @@
 
 enum { RM_PADDING_ROWS = 4 * RM_MR, RM_PADDING_K = 4 * RM_LANES };
 
-/* Columns [j, j + cols) of a panel, k in [k, k + n): lane c of a mask is column j + c. Vectors may reach over the last column,
- * into lanes that nobody asks for. */
+/* Columns [j, j + cols) of a panel, k in [k, k + n): lane c of a mask is column j + c. Vectors may reach over the last
+ * column, into lanes that nobody asks for. */
 typedef struct {
   double b[RM_PADDING_K * RM_NR], mask[RM_PADDING_K * RM_NR + RM_NR]; /* k after k: RM_NR, and `cols` */
   int cols;

@@ -16,8 +16,8 @@ typedef struct {
   uint32_t quiet, signalling, positive, negative;
 } rm_facts;
 
-/* Adds the numbers of one k, a vector of columns from the l-th on. Without its lowest bit a significand that is no power of two
- * leaves the number less that bit, exactly; binary64 has the subnormals of narrower formats as normal numbers. */
+/* Adds the numbers of one k, a vector of columns from the l-th on. Without its lowest bit a significand that is no power of
+ * two leaves the number less that bit, exactly; binary64 has the subnormals of narrower formats as normal numbers. */
 RM_FN void rm_add_facts(rm_facts *f, const char *at, int l, const int fmt) {
   const vf64 x = rm_load_elements(at, fmt), size = vf64_abs(x), zero = vf64_set1(0.0);
   const vi64 bits = vf64_bits(size), fraction = vi64_set1((INT64_C(1) << 52) - 1);
