@@ -20,7 +20,7 @@ from proofs.exact.library import HERE, ONLY, ROOT, WATCHED, files, function_arou
 # tests/reductions/test_partials.py compares what comes of parts with exact sums, and their errors with the bounds. What products of many factors decide is
 # compared with exact products beside boundaries in tests/reductions/test_products.py and in tests/controls/factor_data.py. Runs of losses, weights by direction
 # and length, and columns of softmax store the neighbours of a bound: tests/nn/test_losses_runs.py, test_direction.py and test_softmax_columns.py compare what they
-# decide with exact numbers beside boundaries; tests/linalg/test_linalg.py does so for columns of factors.
+# decide with exact numbers beside boundaries; tests/linalg/test_linalg.py does so for columns of factors, and tests/nn/test_glu.py for gated linear units.
 ELSEWHERE = (
     "src/cuda/",
     "src/xla/",
@@ -32,6 +32,7 @@ ELSEWHERE = (
     "src/blas/partials.c",
     "src/common/round_scaled.h",
     "src/linalg/columns.c",
+    "src/nn/formula/gate.h",
     "src/nn/formula/quick.h",
     "src/nn/loss/pairs.h",
     "src/nn/norm/direction.h",

@@ -341,9 +341,11 @@ static void gates(void) {
   if (F->id == RM_FORMAT_F64) return;
   void *x = numbers(2 * N, 61), *g = numbers(N, 62), *out = blank(2 * N);
   ok(rm_glu(F->id, 1, N, x, out), "glu");
-  show("glu", "value", out, N);
-  ok(rm_glu_gradient(F->id, 1, N, g, x, out), "glu");
-  show("glu", "gradient", out, 2 * N);
+  show("glu", "rows", out, N);
+  ok(rm_glu_gradient(F->id, 1, N, g, x, out), "glu_gradient");
+  show("glu_gradient", "rows", out, 2 * N);
+  ok(rm_glu_gradient(F->id, N, 1, g, x, out), "glu_gradient");
+  show("glu_gradient", "pairs", out, 2 * N);
   free(x), free(g), free(out);
 }
 
