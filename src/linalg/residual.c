@@ -85,9 +85,9 @@ int rm_det_factor(rm_det_workspace *w, rm_det_residual *v) {
   const struct rm_linalg_kernels *kernels = rm_linalg_kernels();
   double *const l = w->e, *const u = w->e_low, *const m = w->t;
   memcpy(w->pa, w->a.a, bytes);
-  if (!rm_approximate_lu(n, w->pa, n, w->place, &w->odd)) return -1;
-  rm_approximate_lower_inverse(n, w->pa, n, 1, w->x);
-  rm_approximate_upper_inverse(n, w->pa, n, w->y);
+  if (!rm_approximate_lu(n, w->pa, w->place, &w->odd)) return -1;
+  rm_approximate_lower_inverse(n, w->pa, 1, w->x);
+  rm_approximate_upper_inverse(n, w->pa, w->y);
   part_factors(w, l, u);
   memcpy(w->s, w->pa, bytes), memset(m, 0, bytes);
   const rm_linalg_product residual = {n, n, n, l, n, u, n, 1, w->s, m, n, NULL};

@@ -68,11 +68,11 @@ static void multiply(const solver *v, rm_linalg_product p, void (*kernel)(const 
 static int invert(solver *v) {
   const int64_t n = v->s->n;
   int odd;
-  if (v->s->shape == RM_LINALG_LOWER) rm_approximate_lower_inverse(n, v->a.a, n, 0, v->r);
-  else if (v->s->shape == RM_LINALG_UPPER) rm_approximate_upper_inverse(n, v->a.a, n, v->r);
+  if (v->s->shape == RM_LINALG_LOWER) rm_approximate_lower_inverse(n, v->a.a, 0, v->r);
+  else if (v->s->shape == RM_LINALG_UPPER) rm_approximate_upper_inverse(n, v->a.a, v->r);
   if (v->s->shape != RM_LINALG_FULL) return 1;
   memcpy(v->work, v->a.a, (size_t)(n * n) * sizeof *v->work);
-  if (!rm_approximate_lu(n, v->work, n, v->place, &odd)) return 0;
+  if (!rm_approximate_lu(n, v->work, v->place, &odd)) return 0;
   memset(v->r, 0, (size_t)(n * n) * sizeof *v->r);
   for (int64_t i = 0; i < n; i++) v->r[i * n + v->place[i]] = 1.0;
   rm_approximate_lower(n, n, v->work, n, 1, v->r, n);
